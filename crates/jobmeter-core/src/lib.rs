@@ -1,0 +1,10 @@
+//! The jobmeter engine: `probe → sample → accumulate`. It knows nothing of the files and screens its
+//! numbers end on; those live in jobmeter-record, jobmeter-report and the command line.
+
+pub mod event;
+pub mod metric;
+pub mod summary;
+
+pub use event::{Event, MarkKind, ProcessId, Sink};
+pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Scope, Unit};
+pub use summary::{Figure, Figures, Number, Quality, RunInfo, Summary, Verdict};

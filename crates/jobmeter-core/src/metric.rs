@@ -1,0 +1,253 @@
+//! The one metric table. Every column of a record, every key of the summary, every export header and the
+//! reference page of the docs derive from these rows, so they cannot drift apart.
+
+use serde::{Deserialize, Serialize};
+
+/// Whose figure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The process that was spawned or attached to.
+    Main,
+    /// Everything that descends from it.
+    Descendants,
+    /// Main and descendants together, shared memory counted once.
+    Combined,
+    /// The whole machine.
+    System,
+}
+
+impl Scope {
+    pub const ALL: [Scope; 4] = [Scope::Main, Scope::Descendants, Scope::Combined, Scope::System];
+    /// The scopes that a job has; `System` is the machine's.
+    pub const JOB: [Scope; 3] = [Scope::Main, Scope::Descendants, Scope::Combined];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Scope::Main => "main",
+            Scope::Descendants => "descendants",
+            Scope::Combined => "combined",
+            Scope::System => "system",
+        }
+    }
+}
+
+/// How a stored integer grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Cumulative since the run began; the summary gives its total and its rate (max, mean).
+    Counter,
+    /// A level; the summary gives its max and its time-weighted mean.
+    Gauge,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    Bytes,
+    Nanos,
+    Count,
+    /// Parts per million of one device or core: 1,000,000 is one fully busy.
+    Ppm,
+    /// Thousandths of a plain number (load average).
+    Milli,
+    Microjoules,
+    Milliwatts,
+    Millicelsius,
+    Hertz,
+    BytesPerSecond,
+    /// A set of flags, one bit each.
+    Bits,
+}
+
+/// What an entity column speaks of, when it is not the scope as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntityKind {
+    Core,
+    Disk,
+    Mount,
+    Network,
+    Gpu,
+}
+
+impl EntityKind {
+    pub const ALL: [EntityKind; 5] =
+        [EntityKind::Core, EntityKind::Disk, EntityKind::Mount, EntityKind::Network, EntityKind::Gpu];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            EntityKind::Core => "core",
+            EntityKind::Disk => "disk",
+            EntityKind::Mount => "mount",
+            EntityKind::Network => "network",
+            EntityKind::Gpu => "gpu",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct MetricInfo {
+    pub metric: Metric,
+    /// Column and JSON key, the unit at its end.
+    pub key: &'static str,
+    pub kind: Kind,
+    pub unit: Unit,
+    pub title: &'static str,
+    /// Where the number comes from and where it can mislead: one paragraph for the docs.
+    pub source: &'static str,
+}
+
+macro_rules! metrics {
+    ($($variant:ident, $key:literal, $kind:ident, $unit:ident, $title:literal, $source:literal;)*) => {
+        /// Identity of a metric. Stored by key, never by number.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Metric { $(#[serde(rename = $key)] $variant,)* }
+
+        /// The table itself, in display order; `TABLE[m as usize].metric == m`.
+        pub const TABLE: &[MetricInfo] = &[
+            $(MetricInfo { metric: Metric::$variant, key: $key, kind: Kind::$kind, unit: Unit::$unit,
+                title: $title, source: $source },)*
+        ];
+    };
+}
+
+metrics! {
+    CpuNs, "cpu_ns", Counter, Nanos, "CPU time",
+        "Job: CPU clock of each living process, plus the waited-for children of each (stat cutime+cstime), plus wait4 of what was reaped; exact at the end, within one 10 ms tick per process while running. System: busy time of all cores from /proc/stat.";
+    CpuUserNs, "cpu_user_ns", Counter, Nanos, "CPU time, user",
+        "As cpu_ns, the user-mode part. The kernel splits user and system by sampling unless it was built with full accounting.";
+    CpuSystemNs, "cpu_system_ns", Counter, Nanos, "CPU time, system",
+        "As cpu_ns, the kernel-mode part.";
+    CpuIowaitNs, "cpu_iowait_ns", Counter, Nanos, "CPU idle waiting for I/O",
+        "/proc/stat; the kernel calls this figure unreliable, it is a hint only.";
+    CpuStealNs, "cpu_steal_ns", Counter, Nanos, "CPU taken by the hypervisor", "/proc/stat.";
+    RssBytes, "rss_bytes", Gauge, Bytes, "RAM",
+        "Resident memory. Main: /proc/PID/statm. Descendants, combined: shared pages counted once, from smaps_rollup when a maximum may move, otherwise the last known shared part is subtracted from the sum of statm.";
+    RssPrivateBytes, "rss_private_bytes", Gauge, Bytes, "RAM, private",
+        "Pages that only one process maps: Private_* of smaps_rollup, kept in step with statm between reads.";
+    RssSharedBytes, "rss_shared_bytes", Gauge, Bytes, "RAM, shared",
+        "Pages mapped by several processes or backed by files, each counted once across the tree.";
+    RssSumBytes, "rss_sum_bytes", Gauge, Bytes, "RAM, plain sum",
+        "Sum of statm RSS over the processes of the scope; counts shared pages once per process.";
+    SwapBytes, "swap_bytes", Gauge, Bytes, "Swap", "VmSwap of /proc/PID/status. System: SwapTotal - SwapFree.";
+    Processes, "processes", Gauge, Count, "Processes", "Living processes, zombies included.";
+    Threads, "threads", Gauge, Count, "Threads", "Threads of the living processes.";
+    ReadCharsBytes, "read_chars_bytes", Counter, Bytes, "Read (calls)",
+        "rchar of /proc/PID/io: bytes asked of read calls, page cache hits included.";
+    WriteCharsBytes, "write_chars_bytes", Counter, Bytes, "Written (calls)", "wchar of /proc/PID/io.";
+    ReadStorageBytes, "read_storage_bytes", Counter, Bytes, "Read (storage)",
+        "read_bytes of /proc/PID/io: bytes fetched from block storage.";
+    WriteStorageBytes, "write_storage_bytes", Counter, Bytes, "Written (storage)",
+        "write_bytes of /proc/PID/io: bytes sent towards block storage when pages were dirtied.";
+    FaultsMinor, "faults_minor", Counter, Count, "Page faults, minor", "stat minflt+cminflt; wait4 at the end.";
+    FaultsMajor, "faults_major", Counter, Count, "Page faults, major", "stat majflt+cmajflt; wait4 at the end.";
+    SwitchesVoluntary, "switches_voluntary", Counter, Count, "Context switches, voluntary",
+        "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
+    SwitchesInvoluntary, "switches_involuntary", Counter, Count, "Context switches, involuntary",
+        "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
+    MemoryTotalBytes, "memory_total_bytes", Gauge, Bytes, "Memory, capacity", "MemTotal of /proc/meminfo.";
+    MemoryUsedBytes, "memory_used_bytes", Gauge, Bytes, "Memory, used", "MemTotal - MemAvailable.";
+    MemoryFreeBytes, "memory_free_bytes", Gauge, Bytes, "Memory, free", "MemFree.";
+    MemoryAvailableBytes, "memory_available_bytes", Gauge, Bytes, "Memory, available", "MemAvailable.";
+    MemoryBuffersBytes, "memory_buffers_bytes", Gauge, Bytes, "Memory, buffers", "Buffers.";
+    MemoryCachedBytes, "memory_cached_bytes", Gauge, Bytes, "Memory, cached", "Cached + SReclaimable.";
+    MemoryActiveBytes, "memory_active_bytes", Gauge, Bytes, "Memory, active", "Active.";
+    MemoryInactiveBytes, "memory_inactive_bytes", Gauge, Bytes, "Memory, inactive", "Inactive.";
+    SwapTotalBytes, "swap_total_bytes", Gauge, Bytes, "Swap, capacity", "SwapTotal.";
+    Forks, "forks", Counter, Count, "Forks", "processes of /proc/stat: every fork and clone on the machine, threads included.";
+    Load1Milli, "load1_milli", Gauge, Milli, "Load, 1 min", "/proc/loadavg.";
+    PsiCpuSomeNs, "psi_cpu_some_ns", Counter, Nanos, "Pressure, CPU", "/proc/pressure/cpu some total.";
+    PsiMemorySomeNs, "psi_memory_some_ns", Counter, Nanos, "Pressure, memory", "/proc/pressure/memory some total.";
+    PsiMemoryFullNs, "psi_memory_full_ns", Counter, Nanos, "Pressure, memory, all", "/proc/pressure/memory full total.";
+    PsiIoSomeNs, "psi_io_some_ns", Counter, Nanos, "Pressure, I/O", "/proc/pressure/io some total.";
+    PsiIoFullNs, "psi_io_full_ns", Counter, Nanos, "Pressure, I/O, all", "/proc/pressure/io full total.";
+    CoreBusyNs, "core_busy_ns", Counter, Nanos, "Core busy", "cpuN of /proc/stat: all but idle and iowait.";
+    DiskReadBytes, "disk_read_bytes", Counter, Bytes, "Disk read",
+        "/proc/diskstats sectors of whole devices (partitions and stacked devices left out of the sum).";
+    DiskWriteBytes, "disk_write_bytes", Counter, Bytes, "Disk written", "/proc/diskstats.";
+    MountTotalBytes, "mount_total_bytes", Gauge, Bytes, "Space, total", "statvfs of local mounts; network mounts are not asked, they may hang.";
+    MountUsedBytes, "mount_used_bytes", Gauge, Bytes, "Space, used", "statvfs.";
+    MountFreeBytes, "mount_free_bytes", Gauge, Bytes, "Space, free", "statvfs, what an ordinary user may still use.";
+    NetReceiveBytes, "net_receive_bytes", Counter, Bytes, "Network received",
+        "/proc/net/dev of this network namespace, loopback left out of the sum. Of the machine, never of the job alone.";
+    NetTransmitBytes, "net_transmit_bytes", Counter, Bytes, "Network sent", "/proc/net/dev.";
+    GpuMemoryBytes, "gpu_memory_bytes", Gauge, Bytes, "GPU RAM",
+        "Device: memory in use. Job scopes: memory of the job's processes on it.";
+    GpuMemoryTotalBytes, "gpu_memory_total_bytes", Gauge, Bytes, "GPU RAM, capacity", "Driver.";
+    GpuBusyPpm, "gpu_busy_ppm", Gauge, Ppm, "GPU use",
+        "Device: share of time that any kernel ran. Job scopes: SM or engine share of the job's processes. Summed over devices it may exceed one million.";
+    GpuMemoryBusyPpm, "gpu_memory_busy_ppm", Gauge, Ppm, "GPU memory controller use", "Driver.";
+    GpuPowerMw, "gpu_power_mw", Gauge, Milliwatts, "GPU power", "Driver.";
+    GpuEnergyUj, "gpu_energy_uj", Counter, Microjoules, "GPU energy", "Driver counter, else integrated power.";
+    GpuTemperatureMc, "gpu_temperature_mc", Gauge, Millicelsius, "GPU temperature", "Driver.";
+    GpuClockSmHz, "gpu_clock_sm_hz", Gauge, Hertz, "GPU clock", "Driver.";
+    GpuClockMemoryHz, "gpu_clock_memory_hz", Gauge, Hertz, "GPU memory clock", "Driver.";
+    GpuThrottleBits, "gpu_throttle_bits", Gauge, Bits, "GPU throttle reasons", "NVML clocks event reasons.";
+    GpuPcieReceiveBytesPerS, "gpu_pcie_receive_bytes_per_s", Gauge, BytesPerSecond, "PCIe received", "Driver.";
+    GpuPcieTransmitBytesPerS, "gpu_pcie_transmit_bytes_per_s", Gauge, BytesPerSecond, "PCIe sent", "Driver.";
+    EnergyPackageUj, "energy_package_uj", Counter, Microjoules, "CPU package energy", "powercap (RAPL), wrap-around handled.";
+    EnergyDramUj, "energy_dram_uj", Counter, Microjoules, "DRAM energy", "powercap (RAPL), wrap-around handled.";
+}
+
+impl Metric {
+    pub fn info(self) -> &'static MetricInfo {
+        &TABLE[self as usize]
+    }
+
+    pub fn key(self) -> &'static str {
+        self.info().key
+    }
+
+    pub fn from_key(key: &str) -> Option<Metric> {
+        TABLE.iter().find(|row| row.key == key).map(|row| row.metric)
+    }
+}
+
+/// One column of the time series: a metric of a scope, perhaps of one entity (a core, a disk, a GPU).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Column {
+    pub scope: Scope,
+    pub metric: Metric,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity: Option<Entity>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Entity {
+    pub kind: EntityKind,
+    /// Kernel or driver name: `0`, `nvme0n1`, `/home`, `eth0`, a GPU's UUID. Hostile text: escape on output.
+    pub name: String,
+}
+
+impl Column {
+    pub fn of(scope: Scope, metric: Metric) -> Column {
+        Column { scope, metric, entity: None }
+    }
+
+    pub fn entity(scope: Scope, metric: Metric, kind: EntityKind, name: &str) -> Column {
+        Column { scope, metric, entity: Some(Entity { kind, name: name.to_owned() }) }
+    }
+
+    /// Flat name for exports: `combined_rss_bytes`, `system_core_busy_ns[0]`.
+    pub fn name(&self) -> String {
+        match &self.entity {
+            None => format!("{}_{}", self.scope.key(), self.metric.key()),
+            Some(entity) => format!("{}_{}[{}]", self.scope.key(), self.metric.key(), entity.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_indexed_by_metric_and_keys_are_unique() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.metric as usize, index);
+            assert_eq!(Metric::from_key(row.key), Some(row.metric));
+        }
+    }
+}

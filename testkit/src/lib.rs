@@ -1,0 +1,1 @@
+//! Workload programs with known truth, for testing a meter against.
