@@ -4,6 +4,7 @@
 pub mod event;
 pub mod metric;
 pub mod summary;
+pub mod units;
 
 pub use event::{Event, MarkKind, ProcessId, Sink};
 pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Scope, Unit};
