@@ -1,0 +1,23 @@
+//! The run file, the run store and the exports: everything about a run once its numbers are measured.
+//!
+//! [`Writer`] takes the engine's stream and appends it to a `*.jobmeter` file, [`Run`] reads one back,
+//! whole or broken. docs/run-file.md describes the bytes.
+
+mod digest;
+mod error;
+mod event_codec;
+mod frame;
+mod lane;
+mod output;
+mod reader;
+mod source;
+pub mod text;
+mod tick;
+mod varint;
+mod writer;
+
+pub use digest::Digest;
+pub use error::RecordError;
+pub use output::{SharedBuffer, Target};
+pub use reader::{Damage, Frame, Frames, Replayed, Run, read_digest};
+pub use writer::Writer;
