@@ -4,13 +4,17 @@
 //! whole or broken. docs/run-file.md describes the bytes.
 
 mod digest;
+pub mod downsample;
 mod error;
 mod event_codec;
 mod frame;
+pub mod id;
 mod lane;
 mod output;
 mod reader;
+pub mod redact;
 mod source;
+mod store;
 pub mod text;
 mod tick;
 mod varint;
@@ -20,4 +24,5 @@ pub use digest::Digest;
 pub use error::RecordError;
 pub use output::{SharedBuffer, Target};
 pub use reader::{Damage, Frame, Frames, Replayed, Run, read_digest};
+pub use store::Store;
 pub use writer::Writer;
