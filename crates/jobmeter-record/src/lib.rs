@@ -3,6 +3,7 @@
 //! [`Writer`] takes the engine's stream and appends it to a `*.jobmeter` file, [`Run`] reads one back,
 //! whole or broken. docs/run-file.md describes the bytes.
 
+pub mod clock;
 mod digest;
 pub mod downsample;
 mod error;
@@ -24,5 +25,5 @@ pub use digest::Digest;
 pub use error::RecordError;
 pub use output::{SharedBuffer, Target};
 pub use reader::{Damage, Frame, Frames, Replayed, Run, read_digest};
-pub use store::Store;
+pub use store::{ExitFilter, Filter, Listing, PruneRule, State, Store, StoredRun, table};
 pub use writer::Writer;

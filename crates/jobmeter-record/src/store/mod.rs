@@ -1,5 +1,14 @@
 //! The run store: a private directory of run files named by their identifiers.
 
+mod glob;
+mod list;
+mod remove;
+mod select;
+pub mod table;
+
+pub use list::{ExitFilter, Filter, Listing, State, StoredRun};
+pub use remove::PruneRule;
+
 use crate::error::RecordError;
 use crate::id::is_id_like;
 use crate::output::Target;
