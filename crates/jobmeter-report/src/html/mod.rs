@@ -9,6 +9,7 @@ mod details;
 mod entities;
 mod figures;
 mod overview;
+mod pack;
 mod page;
 mod payload;
 mod run;

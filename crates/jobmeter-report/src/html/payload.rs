@@ -1,14 +1,15 @@
-//! The data of the charts as one JSON block, small enough for a mail: values are scaled to a million steps
-//! (finer than any screen; exact figures are in the tables) and written as differences.
+//! The data of the charts as one JSON block, small enough for a mail: values are scaled to 100,000 steps
+//! (finer than any screen; exact figures are in the tables) and written as packed differences.
 
-use crate::data::{Measure, RunData, Series};
+use super::pack::{pack, pack_differences};
+use crate::data::{Measure, Point, ProcessRow, RunData, Series};
 use crate::format::visible;
 use crate::panels::{self, Role};
 use serde::Serialize;
 use std::collections::HashMap;
 
 /// Steps between zero and the largest value of a line.
-const STEPS: f64 = 1e6;
+const STEPS: f64 = 1e5;
 /// Columns of the heat map of cores.
 const HEAT_COLUMNS: usize = 400;
 const NAME_LIMIT: usize = 200;
@@ -22,8 +23,8 @@ struct Payload<'a> {
 struct Run<'a> {
     label: String,
     end_s: f64,
-    /// Microseconds, each minus the one before.
-    t_us: Vec<i64>,
+    /// Microseconds, packed differences.
+    t_us: String,
     panels: Vec<Panel<'a>>,
     cores: Option<Cores>,
     spans: Vec<Span>,
@@ -48,13 +49,13 @@ struct Line {
     shown: bool,
     /// What one step is worth.
     step: f64,
-    /// Differences of the means, in steps; null where nothing was measured.
-    mean: Vec<Option<i64>>,
+    /// Packed differences of the means, in steps; gaps where nothing was measured.
+    mean: String,
     /// How far the minimum lies below and the maximum above the mean; absent where they are the same.
     #[serde(skip_serializing_if = "Option::is_none")]
-    below: Option<Vec<i64>>,
+    below: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    above: Option<Vec<i64>>,
+    above: Option<String>,
     /// Seconds and value, unrounded.
     peak: Option<(f64, f64)>,
 }
@@ -81,21 +82,22 @@ struct Mark {
     t_s: f64,
 }
 
-/// Columns of numbers; thousands of processes share few names.
-#[derive(Serialize, Default)]
+/// Packed columns, gaps where unknown; thousands of processes share few names.
+#[derive(Serialize)]
 struct Processes {
     names: Vec<String>,
-    name: Vec<usize>,
-    pid: Vec<i32>,
-    parent: Vec<i32>,
-    /// Microseconds; the end is -1 for one that outlived the record.
-    start_us: Vec<i64>,
-    end_us: Vec<i64>,
-    /// -1 where unknown.
-    cpu_us: Vec<i64>,
-    rss_kib: Vec<i64>,
-    status: Vec<i64>,
-    omitted: u64,
+    /// Index into `names`.
+    name: String,
+    pid: String,
+    /// The parent's pid.
+    parent: String,
+    /// Differences, in microseconds.
+    start_us: String,
+    /// How long it lived; a gap for one that outlived the record.
+    life_us: String,
+    cpu_us: String,
+    rss_kib: String,
+    status: String,
 }
 
 /// JSON that can stand inside a script element: no `<`, and none of the line ends that JavaScript adds.
@@ -115,15 +117,8 @@ fn micros(ns: u64) -> i64 {
 }
 
 fn run(run: &RunData) -> Run<'_> {
-    let mut before = 0;
     let axis = run.series.first().map_or(&[][..], |series| &series.t_ns);
-    let t_us = axis
-        .iter()
-        .map(|t| {
-            let now = micros(*t);
-            std::mem::replace(&mut before, now).wrapping_sub(now).wrapping_neg()
-        })
-        .collect();
+    let t_us = pack_differences(axis.iter().map(|t| Some(micros(*t))));
     let panels = panels::panels(run)
         .into_iter()
         .map(|panel| Panel {
@@ -158,31 +153,20 @@ fn line(line: &panels::Line<'_>) -> Line {
     let highest = series.peak.map_or(0.0, |peak| peak.value.abs());
     let step = if highest > 0.0 { highest / STEPS } else { 1.0 };
     let steps = |value: f64| (value / step).round() as i64;
-    let mut before = 0;
-    let mut mean = Vec::with_capacity(series.points.len());
-    let (mut below, mut above) = (Vec::new(), Vec::new());
-    for point in &series.points {
-        let Some(point) = point else {
-            mean.push(None);
-            below.push(0);
-            above.push(0);
-            continue;
-        };
-        let now = steps(point.mean);
-        mean.push(Some(now - before));
-        before = now;
-        below.push(now - steps(point.min));
-        above.push(steps(point.max) - now);
-    }
-    let spread = below.iter().chain(&above).any(|distance| *distance != 0);
+    let points = || series.points.iter().map(|point| point.as_ref());
+    let mean = pack_differences(points().map(|point| Some(steps(point?.mean))));
+    let spread = points().flatten().any(|point| steps(point.max) != steps(point.min));
+    let away = |edge: fn(&Point) -> f64| {
+        pack(points().map(|point| point.map_or(Some(0), |point| Some((steps(edge(point)) - steps(point.mean)).abs()))))
+    };
     Line {
         label: visible(&line.label, NAME_LIMIT),
         role: role(line.role),
         shown: line.shown,
         step,
         mean,
-        below: spread.then_some(below),
-        above: spread.then_some(above),
+        below: spread.then(|| away(|point| point.min)),
+        above: spread.then(|| away(|point| point.max)),
         peak: series.peak.map(|peak| (seconds(peak.t_ns), peak.value)),
     }
 }
@@ -226,21 +210,29 @@ fn heat_row(core: &Series, columns: usize, end_ns: u64) -> String {
 }
 
 fn processes(run: &RunData) -> Processes {
-    let mut out = Processes { omitted: run.processes_omitted, ..Processes::default() };
-    let mut known: HashMap<&str, usize> = HashMap::new();
-    for row in &run.processes {
-        let index = *known.entry(&row.name).or_insert_with(|| {
-            out.names.push(visible(&row.name, NAME_LIMIT));
-            out.names.len() - 1
-        });
-        out.name.push(index);
-        out.pid.push(row.pid);
-        out.parent.push(row.parent_pid);
-        out.start_us.push(micros(row.start_ns));
-        out.end_us.push(row.end_ns.map_or(-1, micros));
-        out.cpu_us.push(row.cpu_ns.map_or(-1, micros));
-        out.rss_kib.push(row.peak_rss_bytes.map_or(-1, |bytes| (bytes / 1024) as i64));
-        out.status.push(row.wait_status.map_or(-1, i64::from));
+    let mut names = Vec::new();
+    let mut known: HashMap<&str, i64> = HashMap::new();
+    let name: Vec<i64> = run
+        .processes
+        .iter()
+        .map(|row| {
+            *known.entry(&row.name).or_insert_with(|| {
+                names.push(visible(&row.name, NAME_LIMIT));
+                names.len() as i64 - 1
+            })
+        })
+        .collect();
+    let column = |value: fn(&ProcessRow) -> Option<i64>| pack(run.processes.iter().map(value));
+    let differences = |value: fn(&ProcessRow) -> Option<i64>| pack_differences(run.processes.iter().map(value));
+    Processes {
+        names,
+        name: pack(name.into_iter().map(Some)),
+        pid: differences(|row| Some(i64::from(row.pid))),
+        parent: differences(|row| Some(i64::from(row.parent_pid))),
+        start_us: differences(|row| Some(micros(row.start_ns))),
+        life_us: column(|row| Some(micros(row.end_ns?.saturating_sub(row.start_ns)))),
+        cpu_us: column(|row| row.cpu_ns.map(micros)),
+        rss_kib: differences(|row| row.peak_rss_bytes.map(|bytes| (bytes / 1024) as i64)),
+        status: column(|row| row.wait_status.map(i64::from)),
     }
-    out
 }
