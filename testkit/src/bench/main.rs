@@ -1,0 +1,2 @@
+//! What jobmeter costs.
+fn main() {}
