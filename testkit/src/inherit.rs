@@ -51,8 +51,25 @@ fn descriptors() -> io::Result<String> {
 /// Masks, identity and privileges as the kernel lists them.
 fn status_lines() -> io::Result<String> {
     const KEPT: &[&str] = &[
-        "Umask", "Uid", "Gid", "Groups", "SigQ", "SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt", "CapInh",
-        "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Cpus_allowed_list", "Mems_allowed_list",
+        "Umask",
+        "Uid",
+        "Gid",
+        "Groups",
+        "SigQ",
+        "SigPnd",
+        "ShdPnd",
+        "SigBlk",
+        "SigIgn",
+        "SigCgt",
+        "CapInh",
+        "CapPrm",
+        "CapEff",
+        "CapBnd",
+        "CapAmb",
+        "NoNewPrivs",
+        "Seccomp",
+        "Cpus_allowed_list",
+        "Mems_allowed_list",
         "THP_enabled",
     ];
     let status = fs::read_to_string("/proc/self/status")?;

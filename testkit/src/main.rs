@@ -132,7 +132,8 @@ impl<'a> Arguments<'a> {
     fn bytes(&self, index: usize) -> io::Result<usize> {
         let text = self.text(index)?;
         let (digits, factor) = text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000));
-        let number: usize = digits.parse().map_err(|_| io::Error::other(format!("'{text}' is not a size")))?;
+        let number: usize =
+            digits.parse().map_err(|_| io::Error::other(format!("'{text}' is not a size")))?;
         Ok(number * factor)
     }
 }

@@ -118,6 +118,9 @@ pub fn map_fault(resident: usize, block: usize, seconds: f64, truth_file: &Path)
     drop(held);
     truth::write(
         truth_file,
-        &[("pages_per_s", format!("{pages_per_s:.0}")), ("slowest_round_us", slowest.as_micros().to_string())],
+        &[
+            ("pages_per_s", format!("{pages_per_s:.0}")),
+            ("slowest_round_us", slowest.as_micros().to_string()),
+        ],
     )
 }

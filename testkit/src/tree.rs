@@ -77,14 +77,15 @@ pub fn storm(per_second: u64, seconds: u64, truth_file: &Path) -> io::Result<()>
     truth::write(truth_file, &[("processes", (total + 1).to_string()), ("wall_ns", wall_ns.to_string())])
 }
 
-/// A child left running when the main process ends: it lives until `ms` have passed, then writes `file`.
+/// A child left running when the main process ends: it lives until `ms` have passed, then writes `file`. Its pid
+/// is written at once, to the same name with the extension `pid`.
 pub fn leave_behind(ms: u64, file: &Path) -> io::Result<()> {
-    sys::fork_child(|| {
+    let child = sys::fork_child(|| {
         sys::sleep_ms(ms);
         let own_pid = std::process::id().to_string();
         i32::from(truth::write(file, &[("finished_pid", own_pid)]).is_err())
     })?;
-    Ok(())
+    truth::write(&file.with_extension("pid"), &[("child", child.to_string())])
 }
 
 /// A tree of two that ignores TERM, INT and HUP; writes both pids to `file` and waits for something stronger.
