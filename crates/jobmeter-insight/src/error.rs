@@ -5,18 +5,39 @@ use std::fmt;
 #[derive(Debug)]
 pub enum Error {
     /// A size, ratio or price that cannot be read.
-    Unit { text: String, expected: &'static str },
+    Unit {
+        text: String,
+        expected: &'static str,
+    },
     /// A filter names something the catalogue does not hold.
-    UnknownValue { filter: &'static str, value: String, valid: Vec<String> },
+    UnknownValue {
+        filter: &'static str,
+        value: String,
+        valid: Vec<String>,
+    },
     /// No server meets all constraints; `why` says which one is in the way.
-    NothingFits { why: String },
+    NothingFits {
+        why: String,
+    },
     /// A catalogue file is malformed; `line` counts from 1.
-    Catalogue { path: String, line: usize, message: String },
-    Read { path: String, source: std::io::Error },
+    Catalogue {
+        path: String,
+        line: usize,
+        message: String,
+    },
+    Read {
+        path: String,
+        source: std::io::Error,
+    },
     /// Advice was asked for without a single usable run.
-    NoRuns { reason: String },
+    NoRuns {
+        reason: String,
+    },
     /// The live price service did not give a usable answer.
-    Live { endpoint: String, reason: String },
+    Live {
+        endpoint: String,
+        reason: String,
+    },
 }
 
 impl fmt::Display for Error {

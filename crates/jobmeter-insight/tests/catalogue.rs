@@ -26,8 +26,15 @@ fn every_vendor_is_present_and_no_type_twice() {
         *count.entry(&server.vendor).or_default() += 1;
     }
     for (vendor, least) in [
-        ("aws", 600), ("gcp", 150), ("azure", 150), ("hetzner", 19), ("ovh", 50), ("upcloud", 26), ("vultr", 60),
-        ("alibaba", 50), ("digitalocean", 20),
+        ("aws", 600),
+        ("gcp", 150),
+        ("azure", 150),
+        ("hetzner", 19),
+        ("ovh", 50),
+        ("upcloud", 26),
+        ("vultr", 60),
+        ("alibaba", 50),
+        ("digitalocean", 20),
     ] {
         assert!(count[vendor] >= least, "{vendor}: {}", count[vendor]);
     }
@@ -47,7 +54,8 @@ fn every_row_says_where_and_when_it_was_true() {
         assert!(server.as_of.starts_with("2025"), "{name}");
         assert!(["x86_64", "arm64"].contains(&server.arch.as_str()), "{name}");
         assert!(
-            ["general", "compute", "memory", "storage", "burstable", "gpu"].contains(&server.category.as_str()),
+            ["general", "compute", "memory", "storage", "burstable", "gpu"]
+                .contains(&server.category.as_str()),
             "{name}"
         );
         assert_eq!(server.category == "gpu", server.gpu.is_some(), "{name}");
@@ -97,11 +105,12 @@ fn larger_sizes_of_a_family_are_multiples() {
             "burstable" => usd(s) / gib(s),
             _ => usd(s) / (f64::from(s.vcpus) + gib(s) / 4.0),
         };
-        let (least, most) = servers.iter().fold((f64::MAX, 0f64), |(l, m), s| (l.min(cost(s)), m.max(cost(s))));
+        let (least, most) =
+            servers.iter().fold((f64::MAX, 0f64), |(l, m), s| (l.min(cost(s)), m.max(cost(s))));
         // Linear price sheets stay within a tenth; plans (Vultr, UpCloud, Hetzner) and GPU hosts vary more.
         let strict = ["aws", "gcp", "azure", "alibaba"].contains(&vendor.as_str());
-        let special = ["burstable", "gpu"].contains(&servers[0].category.as_str())
-            || ["M"].contains(&family.as_str());
+        let special =
+            ["burstable", "gpu"].contains(&servers[0].category.as_str()) || ["M"].contains(&family.as_str());
         let allowed = if strict && !special { 1.13 } else { 4.2 };
         assert!(most / least < allowed, "{vendor} {family}: {least} to {most}");
         compared += servers.len().saturating_sub(1);
@@ -113,14 +122,22 @@ fn larger_sizes_of_a_family_are_multiples() {
 fn prices_known_by_heart() {
     let table = Catalogue::embedded();
     for (name, region, price, vcpus, gib) in [
-        ("aws/m5.xlarge", "us-east-1", 0.192, 4, 16.0), ("aws/c7g.16xlarge", "us-east-1", 2.32, 64, 128.0),
-        ("aws/r6i.large", "us-east-1", 0.126, 2, 16.0), ("aws/t3.medium", "us-east-1", 0.0416, 2, 4.0),
-        ("aws/c5.4xlarge", "us-east-1", 0.68, 16, 32.0), ("gcp/n2-standard-4", "us-central1", 0.194236, 4, 16.0),
-        ("gcp/e2-standard-2", "us-central1", 0.067011, 2, 8.0), ("gcp/a2-highgpu-1g", "us-central1", 3.673385, 12, 85.0),
-        ("azure/Standard_D4s_v5", "eastus", 0.192, 4, 16.0), ("azure/Standard_F8s_v2", "eastus", 0.338, 8, 16.0),
-        ("hetzner/cx22", "fsn1", 0.0053, 2, 4.0), ("hetzner/ccx33", "fsn1", 0.0769, 8, 32.0),
-        ("ovh/h100-380", "GRA", 2.8, 30, 380.0), ("upcloud/4xCPU-8GB", "fi-hel1", 0.0774, 4, 8.0),
-        ("vultr/vc2-4c-8gb", "ewr", 0.0548, 4, 8.0), ("alibaba/ecs.gn6v-c8g1.2xlarge", "cn-hangzhou", 26.46, 8, 32.0),
+        ("aws/m5.xlarge", "us-east-1", 0.192, 4, 16.0),
+        ("aws/c7g.16xlarge", "us-east-1", 2.32, 64, 128.0),
+        ("aws/r6i.large", "us-east-1", 0.126, 2, 16.0),
+        ("aws/t3.medium", "us-east-1", 0.0416, 2, 4.0),
+        ("aws/c5.4xlarge", "us-east-1", 0.68, 16, 32.0),
+        ("gcp/n2-standard-4", "us-central1", 0.194236, 4, 16.0),
+        ("gcp/e2-standard-2", "us-central1", 0.067011, 2, 8.0),
+        ("gcp/a2-highgpu-1g", "us-central1", 3.673385, 12, 85.0),
+        ("azure/Standard_D4s_v5", "eastus", 0.192, 4, 16.0),
+        ("azure/Standard_F8s_v2", "eastus", 0.338, 8, 16.0),
+        ("hetzner/cx22", "fsn1", 0.0053, 2, 4.0),
+        ("hetzner/ccx33", "fsn1", 0.0769, 8, 32.0),
+        ("ovh/h100-380", "GRA", 2.8, 30, 380.0),
+        ("upcloud/4xCPU-8GB", "fi-hel1", 0.0774, 4, 8.0),
+        ("vultr/vc2-4c-8gb", "ewr", 0.0548, 4, 8.0),
+        ("alibaba/ecs.gn6v-c8g1.2xlarge", "cn-hangzhou", 26.46, 8, 32.0),
         ("digitalocean/g-2vcpu-8gb", "nyc3", 0.09375, 2, 8.0),
     ] {
         let server = table.by_type(name).unwrap();

@@ -98,6 +98,7 @@ fn a_silent_service_costs_the_time_out_and_no_more() {
 #[cfg(not(feature = "live"))]
 fn https_is_refused_by_a_build_without_it_and_nothing_is_contacted() {
     let (_, origin) =
-        find_live(Catalogue::embedded(), &filters(), 1, "https://127.0.0.1:1", Duration::from_secs(5)).unwrap();
+        find_live(Catalogue::embedded(), &filters(), 1, "https://127.0.0.1:1", Duration::from_secs(5))
+            .unwrap();
     assert!(origin.to_string().contains("--features live"), "{origin}");
 }

@@ -1,7 +1,11 @@
 //! The risk-aware bound on simulated job families: how often it is exceeded and what it wastes.
 //! Deterministic: every figure below follows from its seed. `--nocapture` prints the table.
 
+#![allow(clippy::print_stdout)] // The printed table is a product of this test.
+
 use jobmeter_insight::policy::risk::upper_bound;
+
+type Family<'a> = &'a dyn Fn(&mut Random) -> f64;
 
 const CHANCE: f64 = 0.01;
 const FRESH_DRAWS: usize = 100_000;
@@ -37,7 +41,7 @@ struct Outcome {
     rule_waste: f64,
 }
 
-fn trial(seed: u64, runs: usize, draws: usize, family: &dyn Fn(&mut Random) -> f64) -> Outcome {
+fn trial(seed: u64, runs: usize, draws: usize, family: Family<'_>) -> Outcome {
     let mut random = Random(seed);
     let seen: Vec<f64> = (0..runs).map(|_| family(&mut random)).collect();
     let advised = upper_bound(&seen, CHANCE).unwrap().value;
@@ -59,7 +63,7 @@ fn lognormal(sigma: f64) -> impl Fn(&mut Random) -> f64 {
 }
 
 /// Over many families, so that no seed is lucky: figures are means over the replicates.
-fn average(runs: usize, replicates: u64, family: &dyn Fn(&mut Random) -> f64) -> (Outcome, f64) {
+fn average(runs: usize, replicates: u64, family: Family<'_>) -> (Outcome, f64) {
     let mut sum = Outcome { exceeded: 0.0, waste: 0.0, rule_exceeded: 0.0, rule_waste: 0.0 };
     let mut held = 0.0;
     for seed in 0..replicates {
@@ -83,7 +87,10 @@ fn lognormal_families_with_a_hundred_runs_and_more() {
             let one = trial(20_251_115, runs, FRESH_DRAWS, &lognormal(sigma));
             println!(
                 "{sigma:5} {runs:5}  {:6.3} %  {:6.2}  |           {:6.3} %  {:6.2}",
-                100.0 * one.exceeded, one.waste / 1e9, 100.0 * one.rule_exceeded, one.rule_waste / 1e9
+                100.0 * one.exceeded,
+                one.waste / 1e9,
+                100.0 * one.rule_exceeded,
+                one.rule_waste / 1e9
             );
             if runs >= 100 {
                 assert!(one.exceeded <= 0.015, "sigma {sigma}, {runs} runs: {}", one.exceeded);
@@ -102,7 +109,10 @@ fn the_figures_are_not_luck() {
             let (mean, held) = average(runs, 60, &lognormal(sigma));
             println!(
                 "{sigma:5} {runs:5}  {:6.3} %  {:4.0} %  {:6.2}  |           {:6.3} %  {:6.2}",
-                100.0 * mean.exceeded, 100.0 * held, mean.waste / 1e9, 100.0 * mean.rule_exceeded,
+                100.0 * mean.exceeded,
+                100.0 * held,
+                mean.waste / 1e9,
+                100.0 * mean.rule_exceeded,
                 mean.rule_waste / 1e9
             );
             assert!(mean.exceeded <= 0.015, "sigma {sigma}, {runs} runs: {}", mean.exceeded);
@@ -127,8 +137,12 @@ fn other_families_are_not_a_catastrophe() {
     let pareto = |random: &mut Random| 1e9 * (1.0 - random.uniform()).powf(-1.0 / 3.0);
     let uniform = |random: &mut Random| 1e9 * (1.0 + random.uniform());
     let normal = |random: &mut Random| 1e9 * (10.0 + random.normal()).max(1.0);
-    let families: [(&str, &dyn Fn(&mut Random) -> f64, f64); 4] =
-        [("mixture", &mixture, 0.03), ("pareto", &pareto, 0.03), ("uniform", &uniform, 0.01), ("normal", &normal, 0.012)];
+    let families: [(&str, Family<'_>, f64); 4] = [
+        ("mixture", &mixture, 0.03),
+        ("pareto", &pareto, 0.03),
+        ("uniform", &uniform, 0.01),
+        ("normal", &normal, 0.012),
+    ];
     for (name, family, allowed) in families {
         for runs in [100, 1000] {
             let (mean, _) = average(runs, 40, family);

@@ -10,8 +10,25 @@ use crate::{Error, error::clean};
 use std::collections::HashMap;
 
 const KNOWN: [&str; 20] = [
-    "vendor", "type", "family", "category", "arch", "vcpus", "memory_mib", "memory_gib", "memory", "gpu_model",
-    "gpu_count", "vram_mib", "vram_gib", "vram", "prices", "price_per_hour", "region", "currency", "as_of",
+    "vendor",
+    "type",
+    "family",
+    "category",
+    "arch",
+    "vcpus",
+    "memory_mib",
+    "memory_gib",
+    "memory",
+    "gpu_model",
+    "gpu_count",
+    "vram_mib",
+    "vram_gib",
+    "vram",
+    "prices",
+    "price_per_hour",
+    "region",
+    "currency",
+    "as_of",
     "source",
 ];
 
@@ -20,10 +37,11 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
     let mut header: Option<Vec<String>> = None;
     let mut servers = Vec::new();
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        let fail =
-            |message: String| Error::Catalogue { path: path.to_owned(), line: index + 1, message };
+        let fail = |message: String| Error::Catalogue { path: path.to_owned(), line: index + 1, message };
         if let Some(comment) = line.strip_prefix('#') {
-            if let Some((key, source)) = comment.trim().strip_prefix("source ").and_then(|s| s.split_once('=')) {
+            if let Some((key, source)) =
+                comment.trim().strip_prefix("source ").and_then(|s| s.split_once('='))
+            {
                 sources.insert(key.trim().to_owned(), source.trim().to_owned());
             }
             continue;
@@ -38,8 +56,10 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
                 if fields.len() != names.len() {
                     return Err(fail(format!("{} fields, the header has {}", fields.len(), names.len())));
                 }
-                let record =
-                    Record { cells: names.iter().map(String::as_str).zip(fields).collect(), sources: &sources };
+                let record = Record {
+                    cells: names.iter().map(String::as_str).zip(fields).collect(),
+                    sources: &sources,
+                };
                 servers.push(record.server().map_err(fail)?);
             }
         }
@@ -66,7 +86,11 @@ fn read_header(names: Vec<String>) -> Result<Vec<String>, String> {
     }
     let has = |wanted: &[&str]| wanted.iter().any(|w| names.iter().any(|n| n == w));
     let needed: [&[&str]; 5] = [
-        &["vendor"], &["type"], &["vcpus"], &["memory_gib", "memory_mib", "memory"], &["price_per_hour", "prices"],
+        &["vendor"],
+        &["type"],
+        &["vcpus"],
+        &["memory_gib", "memory_mib", "memory"],
+        &["price_per_hour", "prices"],
     ];
     match needed.iter().find(|wanted| !has(wanted)) {
         Some(missing) => Err(format!("column `{}` is missing", missing[0])),

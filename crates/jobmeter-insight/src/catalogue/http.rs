@@ -119,7 +119,8 @@ fn body_of(answer: &[u8]) -> Result<String, String> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_ascii_lowercase()))
         .collect();
-    let header = |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let header =
+        |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let bytes = if header("transfer-encoding").is_some_and(|v| v.contains("chunked")) {
         unchunk(body)?
     } else {
@@ -160,7 +161,8 @@ mod tests {
         assert_eq!(ok("HTTP/1.1 200 OK\r\n\r\nall").unwrap(), "all");
         assert_eq!(ok("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nallmore").unwrap(), "al");
         assert_eq!(
-            ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n").unwrap(),
+            ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+                .unwrap(),
             "abcde"
         );
         for bad in [

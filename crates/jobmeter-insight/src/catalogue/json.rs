@@ -109,7 +109,8 @@ impl Row {
             }
             (None, None) => return Err("price_per_hour or prices is missing".to_owned()),
         };
-        let category = self.category.unwrap_or_else(|| if gpu.is_some() { "gpu" } else { "general" }.to_owned());
+        let category =
+            self.category.unwrap_or_else(|| if gpu.is_some() { "gpu" } else { "general" }.to_owned());
         Ok(Server {
             vendor: self.vendor.to_ascii_lowercase(),
             family: self.family.unwrap_or_else(|| self.type_name.clone()),

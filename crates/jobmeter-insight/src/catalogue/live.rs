@@ -14,10 +14,14 @@ pub const DEFAULT_ENDPOINT: &str = "https://keeper.sparecores.net";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    Live { endpoint: String },
+    Live {
+        endpoint: String,
+    },
     Embedded,
     /// A live answer was asked for and not to be had.
-    EmbeddedAfterFailure { reason: String },
+    EmbeddedAfterFailure {
+        reason: String,
+    },
 }
 
 impl std::fmt::Display for Origin {
@@ -64,7 +68,11 @@ fn ask(filters: &Filters, limit: usize, endpoint: &str, timeout: Duration) -> Re
     let rows: Vec<Row> = serde_json::from_str(&body).map_err(|e| fail(format!("unexpected answer, {e}")))?;
     let as_of = today();
     let servers: Vec<Server> = rows.into_iter().filter_map(|row| row.server(endpoint, &as_of)).collect();
-    if servers.is_empty() { Err(fail("no priced server in the answer".to_owned())) } else { Ok(Catalogue { servers }) }
+    if servers.is_empty() {
+        Err(fail("no priced server in the answer".to_owned()))
+    } else {
+        Ok(Catalogue { servers })
+    }
 }
 
 fn query(filters: &Filters, limit: usize) -> String {

@@ -113,8 +113,7 @@ impl Catalogue {
     fn near(&self, vendor: Option<&str>, type_name: &str) -> Vec<String> {
         const SHOWN: usize = 12;
         let stem = |name: &str| name.to_ascii_lowercase().chars().take(3).collect::<String>();
-        let of_vendor =
-            |s: &&Server| vendor.is_none_or(|v| s.vendor.eq_ignore_ascii_case(v));
+        let of_vendor = |s: &&Server| vendor.is_none_or(|v| s.vendor.eq_ignore_ascii_case(v));
         let alike: Vec<String> = self
             .servers
             .iter()

@@ -120,7 +120,10 @@ impl Catalogue {
         match reasons.len() {
             0 if checks.len() > 1 => {
                 let names: Vec<&str> = checks.iter().map(|(name, _)| *name).collect();
-                format!("no single constraint is to blame, {} contradict each other together", names.join(", "))
+                format!(
+                    "no single constraint is to blame, {} contradict each other together",
+                    names.join(", ")
+                )
             }
             0 => "the catalogue is empty".to_owned(),
             _ => reasons.join("; or "),
@@ -193,7 +196,7 @@ impl Filters {
 }
 
 impl Offer {
-    pub(super) fn of(server: &Server, price: &super::Price) -> Offer {
+    pub(crate) fn of(server: &Server, price: &super::Price) -> Offer {
         let gpu = server.gpu.as_ref();
         Offer {
             vendor: server.vendor.clone(),
@@ -246,9 +249,8 @@ mod tests {
         assert_eq!(offers.len(), 5);
         assert!(offers.iter().all(|o| o.vendor == "aws" && o.arch == "arm64" && o.vcpus >= 4));
         assert!(offers.windows(2).all(|w| w[0].usd_per_hour <= w[1].usd_per_hour));
-        let steady = Catalogue::embedded()
-            .recommend_server(&Filters { steady_cpu: true, ..filters })
-            .unwrap();
+        let steady =
+            Catalogue::embedded().recommend_server(&Filters { steady_cpu: true, ..filters }).unwrap();
         assert_eq!((steady.type_name.as_str(), steady.region.as_str()), ("m6g.xlarge", "us-east-1"));
         assert_eq!(steady.price_per_hour, 0.154);
         assert!(!steady.source.is_empty() && steady.as_of.starts_with("2025"));
@@ -263,7 +265,9 @@ mod tests {
             message,
             "unknown vendor `contoso`; known: alibaba, aws, azure, digitalocean, gcp, hetzner, ovh, upcloud, vultr"
         );
-        assert!(find(Filters { arch: Some("sparc".into()), ..Filters::default() }).ends_with("arm64, x86_64"));
+        assert!(
+            find(Filters { arch: Some("sparc".into()), ..Filters::default() }).ends_with("arm64, x86_64")
+        );
         let message =
             find(Filters { vendor: Some("aws".into()), region: Some("mars".into()), ..Filters::default() });
         assert_eq!(message, "unknown region `mars`; known: eu-west-1, us-east-1");
@@ -274,7 +278,8 @@ mod tests {
     fn nothing_fits_names_the_constraint() {
         let table = Catalogue::embedded();
         let why = |filters: Filters| table.find(&filters, 1).unwrap_err().to_string();
-        let message = why(Filters { cpu: Some(2), vram_bytes: Some(200 * GIB), gpu: Some(1), ..Filters::default() });
+        let message =
+            why(Filters { cpu: Some(2), vram_bytes: Some(200 * GIB), gpu: Some(1), ..Filters::default() });
         assert!(message.contains("--vram is in the way (the most VRAM per GPU is 94 GiB"), "{message}");
         assert!(!message.contains("--cpu"), "{message}");
         let message = why(Filters { cpu: Some(64), vendor: Some("hetzner".into()), ..Filters::default() });

@@ -18,7 +18,9 @@ pub const DEFAULT_CHANCE: f64 = 0.01;
 pub enum Policy {
     Simple,
     /// `chance`: how often a run may need more than advised.
-    Risk { chance: f64 },
+    Risk {
+        chance: f64,
+    },
 }
 
 impl Default for Policy {
@@ -116,10 +118,8 @@ mod tests {
 
     #[test]
     fn sixty_thousand_mib_advise_seventy_two_thousand_or_the_next_step() {
-        let advice = simple(SimpleInput {
-            memory_peak_bytes: 60_000.0 * MIB as f64,
-            ..SimpleInput::default()
-        });
+        let advice =
+            simple(SimpleInput { memory_peak_bytes: 60_000.0 * MIB as f64, ..SimpleInput::default() });
         let mib = advice.memory_bytes / MIB;
         assert!((72_000..=73_728).contains(&mib), "{mib}");
     }

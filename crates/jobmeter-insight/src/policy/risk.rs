@@ -48,7 +48,8 @@ pub(super) fn margin(squares: f64, freedom: f64, leverage: f64, chance: f64) -> 
     let pooled_freedom = freedom + ASSUMED_RUNS;
     let spread = ((squares + ASSUMED_RUNS * ASSUMED_SPREAD.powi(2)) / pooled_freedom).sqrt();
     let root = leverage.sqrt();
-    let factor = noncentral_t_quantile(CONFIDENCE, pooled_freedom, normal_quantile(1.0 - chance) / root) * root;
+    let factor =
+        noncentral_t_quantile(CONFIDENCE, pooled_freedom, normal_quantile(1.0 - chance) / root) * root;
     factor * spread
 }
 

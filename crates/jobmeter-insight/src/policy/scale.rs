@@ -34,8 +34,11 @@ pub struct Fit {
 
 /// Fits (input, need) pairs. `None` with too few different sizes.
 pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
-    let points: Vec<(f64, f64)> =
-        points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite() && *x > 0.0 && *y > 0.0).collect();
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .copied()
+        .filter(|(x, y)| x.is_finite() && y.is_finite() && *x > 0.0 && *y > 0.0)
+        .collect();
     let mut sizes: Vec<f64> = points.iter().map(|p| p.0).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
@@ -182,8 +185,11 @@ mod tests {
     #[test]
     fn the_bound_widens_away_from_the_data() {
         let wobble = [0.95, 1.04, 0.98, 1.05, 0.97, 1.02, 1.0, 0.96];
-        let points: Vec<(f64, f64)> =
-            wobble.iter().enumerate().map(|(i, w)| (1.0 + i as f64, (2.0 + 3.0 * (1.0 + i as f64)) * w)).collect();
+        let points: Vec<(f64, f64)> = wobble
+            .iter()
+            .enumerate()
+            .map(|(i, w)| (1.0 + i as f64, (2.0 + 3.0 * (1.0 + i as f64)) * w))
+            .collect();
         let fit = fit(&points).unwrap();
         let headroom = |input: f64| fit.upper_bound(input, 0.01) / fit.predict(input);
         assert!(headroom(4.0) > 1.05 && headroom(4.0) < 1.4, "{}", headroom(4.0));

@@ -80,7 +80,9 @@ mod tests {
         let factor = |n: f64, confidence: f64| {
             noncentral_t_quantile(confidence, n - 1.0, normal_quantile(0.99) * n.sqrt()) / n.sqrt()
         };
-        for (n, confidence, table) in [(10.0, 0.95, 3.981), (10.0, 0.90, 3.532), (50.0, 0.95, 2.862), (5.0, 0.90, 4.666)] {
+        for (n, confidence, table) in
+            [(10.0, 0.95, 3.981), (10.0, 0.90, 3.532), (50.0, 0.95, 2.862), (5.0, 0.90, 4.666)]
+        {
             let found = factor(n, confidence);
             assert!((found - table).abs() < 0.004, "n {n} confidence {confidence}: {found} against {table}");
         }
