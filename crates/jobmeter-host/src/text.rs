@@ -2,6 +2,7 @@
 
 use crate::cloud::CloudInfo;
 use crate::info::HostInfo;
+use jobmeter_core::units::format_bytes as size;
 use std::fmt::Write;
 
 /// Readable description; `cloud` only when it was looked for.
@@ -101,17 +102,6 @@ fn join(separator: &str, parts: impl IntoIterator<Item = Option<String>>) -> Opt
     (!parts.is_empty()).then(|| parts.join(separator))
 }
 
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
 /// Host names, models and scheduler variables come from elsewhere: no control or direction characters reach
 /// the terminal.
 fn plain(text: &str) -> String {
@@ -152,12 +142,5 @@ mod tests {
         // The standard library's own reading of affinity is the witness; a quota may only lower it.
         assert!(host.limits.affinity_cores.is_some_and(|cores| cores >= online));
         assert!(text.contains("Memory") && text.contains("vCPU"), "{text}");
-    }
-
-    #[test]
-    fn sizes() {
-        assert_eq!(size(512), "512 B");
-        assert_eq!(size(1536), "1.5 KiB");
-        assert_eq!(size(u64::MAX), "16777216.0 TiB");
     }
 }

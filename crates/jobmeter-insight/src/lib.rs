@@ -1,0 +1,4 @@
+//! What runs mean for the next one.
+
+pub mod check;
+pub mod compare;
