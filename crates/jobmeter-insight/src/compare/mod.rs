@@ -17,6 +17,7 @@ mod view;
 pub use figure::{FigureUnit, HEADLINE, format_value, key_title, key_unit};
 pub use markdown::markdown;
 pub use stats::{median, median_interval, rank_sum_p};
+pub(crate) use text::plain as plain_text;
 pub use text::text;
 pub use verdict::Verdict;
 pub use view::{Group, PhaseFigures, RunView};
@@ -175,3 +176,5 @@ pub fn compare(groups: &[Group], options: &Options) -> Result<Comparison, Compar
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::run as test_run;

@@ -3,7 +3,7 @@ use jobmeter_core::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
 use jobmeter_core::{Figure, Quality, RunInfo, Summary};
 use std::collections::BTreeMap;
 
-pub(super) fn run(id: usize, wall_ns: u64, figures: &[(&str, u64)]) -> RunView {
+pub(crate) fn run(id: usize, wall_ns: u64, figures: &[(&str, u64)]) -> RunView {
     let combined: BTreeMap<String, Figure> =
         figures.iter().map(|(key, value)| (key.to_string(), Figure::int(*value, Quality::Exact))).collect();
     let summary = Summary {
