@@ -1,9 +1,15 @@
 //! The jobmeter engine: `probe → sample → accumulate`. It knows nothing of the files and screens its
 //! numbers end on; those live in jobmeter-record, jobmeter-report and the command line.
 
+pub mod accumulate;
 pub mod event;
 pub mod metric;
+pub mod probe;
+pub mod process;
 pub mod summary;
+pub mod sys;
+pub mod tree;
+pub mod units;
 
 pub use event::{Event, MarkKind, ProcessId, Sink};
 pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Scope, Unit};
