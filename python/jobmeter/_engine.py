@@ -98,3 +98,10 @@ def recommend_server(resources: Dict[str, int], filters: Dict[str, Any]) -> Dict
     from . import _native
 
     return _native.recommend_server(resources, filters)
+
+
+def mark_outer(name: str, kind: str) -> None:
+    """Pass a mark on to the run that wraps this process; without one, nothing happens."""
+    from . import _native
+
+    _native.mark_outer(name, kind)
