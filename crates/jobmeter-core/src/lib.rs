@@ -2,12 +2,21 @@
 //! numbers end on; those live in jobmeter-record, jobmeter-report and the command line.
 
 pub mod accumulate;
+pub mod cgroup;
 pub mod event;
+pub mod finish;
+pub mod layout;
+pub mod ledger;
+pub mod memory;
+pub mod meter;
 pub mod metric;
+pub mod peaks;
+pub mod perf;
 pub mod probe;
 pub mod process;
 pub mod summary;
 pub mod sys;
+pub mod system_columns;
 pub mod tree;
 pub mod units;
 
