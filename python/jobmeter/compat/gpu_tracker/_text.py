@@ -8,10 +8,7 @@ from typing import Any, List, Mapping, Sequence
 
 def number(value: Any) -> str:
     if isinstance(value, float):
-        if math.isnan(value):
-            return "NaN"
-        # Values that eight places would erase keep their exponent form.
-        return repr(round(value, 8)) if abs(value) >= 5e-9 or value == 0 else repr(value)
+        return "NaN" if math.isnan(value) else repr(round(value, 8))
     return str(value)
 
 

@@ -29,7 +29,7 @@ class ServerInfo(Dict[str, Any]):
 
 def get_total_memory_mb() -> float:
     """Total memory in MiB."""
-    return round(_engine.system_reading()["memory_total_bytes"] / 1024**2, 2)
+    return round(float(_engine.system_reading()["memory_total_bytes"]) / 1024**2, 2)
 
 
 def get_gpu_info() -> Dict[str, Any]:

@@ -145,7 +145,7 @@ class TinyDataFrame:
         """Collect statistics by column and name."""
         found: Dict[str, Dict[str, Any]] = defaultdict(dict)
         for spec in specs:
-            name = spec.agg_name or getattr(spec.agg, "__name__", "value")
+            name = spec.agg_name or str(getattr(spec.agg, "__name__", "value"))
             value = spec.agg(self._column(spec.column))
             found[spec.column][name] = value if spec.round is None else round(value, spec.round)
         return AliasDict(found)
