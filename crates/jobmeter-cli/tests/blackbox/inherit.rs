@@ -20,7 +20,9 @@ fn make_odd() -> std::io::Result<()> {
         libc::signal(libc::SIGINT, libc::SIG_IGN);
         libc::umask(0o027);
         libc::setpriority(libc::PRIO_PROCESS, 0, 3);
-        for (resource, soft) in [(libc::RLIMIT_NOFILE, 333), (libc::RLIMIT_STACK, 4 << 20), (libc::RLIMIT_CORE, 0)] {
+        for (resource, soft) in
+            [(libc::RLIMIT_NOFILE, 333), (libc::RLIMIT_STACK, 4 << 20), (libc::RLIMIT_CORE, 0)]
+        {
             let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             libc::getrlimit(resource, &mut limit);
             limit.rlim_cur = soft;
@@ -92,6 +94,7 @@ fn signal_dispositions_are_inherited() {
     let command = ["grep", "-E", "^(Sig(Blk|Ign|Cgt|Pnd)|Umask)", "/proc/self/status"];
     let bare = in_odd_surroundings(&room, false, &command);
     assert!(bare.contains("SigBlk:\t0000000000006800"), "the set-up failed: {bare}");
-    assert!(bare.contains("SigIgn:\t0000000000001202"), "the set-up failed: {bare}");
+    // Other bits come from whoever started the tests.
+    assert!(bare.lines().any(|line| line.starts_with("SigIgn:") && line.ends_with("1202")), "{bare}");
     assert_eq!(in_odd_surroundings(&room, true, &command), bare);
 }
