@@ -32,7 +32,8 @@ fn nested_and_concurrent_phases() {
     use MarkKind::{Begin, End};
     let run = record(|writer| {
         // Time, marks at that time, CPU, RSS.
-        let story: [(u64, &[(&str, MarkKind, i32)], u64, u64); 7] = [
+        type Marks = &'static [(&'static str, MarkKind, i32)];
+        let story: [(u64, Marks, u64, u64); 7] = [
             (0, &[], 0, 10),
             (10, &[("outer", Begin, 1)], 100, 20),
             (20, &[("inner", Begin, 1), ("other", Begin, 2)], 250, 30),
