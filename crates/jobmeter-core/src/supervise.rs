@@ -105,7 +105,7 @@ impl Supervisor {
         meter.set_group(group);
         meter.set_inherited_clock(clock);
         let sentinel = Sentinel::start();
-        for sentinel in &sentinel {
+        if let Some(sentinel) = &sentinel {
             meter.exclude(sentinel.pid());
         }
         let cadence = Cadence::start(options.interval_ns, spawned.started_ns).map_err(LaunchError::Own)?;
@@ -200,7 +200,7 @@ impl Supervisor {
         }
         // The old one keeps the signal pending for ever: a new one starts with a clean slate.
         self.sentinel = Sentinel::start();
-        for sentinel in &self.sentinel {
+        if let Some(sentinel) = &self.sentinel {
             self.meter.exclude(sentinel.pid());
         }
         true
