@@ -52,7 +52,9 @@ pub enum Stopped {
     Clean,
     /// The thread is still inside the driver and was left behind. End the process with `_exit` semantics:
     /// the library's own exit handlers may wait for the same lock.
-    LeftBehind { reason: String },
+    LeftBehind {
+        reason: String,
+    },
 }
 
 pub struct GpuMonitor {
@@ -139,6 +141,12 @@ impl GpuMonitor {
     /// The device list, once the drivers have answered.
     pub fn devices(&self) -> Option<Arc<Vec<GpuDevice>>> {
         self.shared.lock().devices.clone()
+    }
+
+    /// The call into a driver that the thread is in, and for how long it has been at it.
+    pub fn in_call(&self) -> Option<(&'static str, Duration)> {
+        let since = self.shared.lock().busy_since?;
+        Some((self.shared.progress.current(), since.elapsed()))
     }
 
     pub fn status(&self) -> Status {

@@ -50,7 +50,9 @@ impl NvmlSource {
         }
         let mut look = Look { slot, lost: false, gather };
         let memory = look.at("memory_used_bytes", api.memory(handle));
-        let busy = look.at("busy_ppm", api.utilization(handle));
+        let utilization = api.utilization(handle);
+        let busy = look.at("busy_ppm", utilization);
+        look.at("memory_busy_ppm", utilization);
         let mut reading = crate::device::DeviceReading {
             memory_total_bytes: memory.map(|(total, _, _)| total),
             memory_used_bytes: memory.map(|(_, used, _)| used),
@@ -65,7 +67,8 @@ impl NvmlSource {
             reading.energy_uj = unit.energy.step(look.gather.t_ns, counter_uj, reading.power_mw);
             reading.temperature_mc =
                 look.at("temperature_mc", api.temperature_c(handle)).map(|celsius| celsius * 1000);
-            reading.clock_sm_hz = look.at("clock_sm_hz", api.clock_mhz(handle, false)).map(|mhz| mhz * 1_000_000);
+            reading.clock_sm_hz =
+                look.at("clock_sm_hz", api.clock_mhz(handle, false)).map(|mhz| mhz * 1_000_000);
             reading.clock_memory_hz =
                 look.at("clock_memory_hz", api.clock_mhz(handle, true)).map(|mhz| mhz * 1_000_000);
             reading.throttle_bits = look.at("throttle_bits", api.throttle_bits(handle));
@@ -91,7 +94,9 @@ impl NvmlSource {
             return None;
         }
         if unit.lists_by_instance {
-            gather.fail(slot, "process_memory", || "told by the MIG instances of this GPU".to_owned());
+            for figure in ["process_memory", "process_busy", "process_memory_busy"] {
+                gather.fail(slot, figure, || "told by the MIG instances of this GPU".to_owned());
+            }
             return None;
         }
         let first = listed.len();
@@ -124,6 +129,7 @@ impl NvmlSource {
             }
             Err(fault) => {
                 gather.fail(slot, "process_busy", || fault.reason());
+                gather.fail(slot, "process_memory_busy", || fault.reason());
                 None
             }
         }
@@ -173,7 +179,9 @@ impl NvmlSource {
                     Resolved::Stranger => {}
                     Resolved::Unknown(reason) => {
                         gather.coverage[unit.slot] = Coverage::default();
-                        gather.fail(unit.slot, "process_memory", || reason.to_owned());
+                        for figure in ["process_memory", "process_busy", "process_memory_busy"] {
+                            gather.fail(unit.slot, figure, || reason.to_owned());
+                        }
                     }
                     Resolved::Ours(owner) => {
                         if entry.memory_bytes.is_none() {
@@ -220,6 +228,7 @@ impl Unit {
             Resolved::Unknown(reason) => {
                 gather.coverage[self.slot] = Coverage::default();
                 gather.fail(self.slot, "process_busy", || reason.to_owned());
+                gather.fail(self.slot, "process_memory_busy", || reason.to_owned());
             }
             Resolved::Ours(owner) => {
                 *self.busy_ns.entry(owner.id).or_default() += share.busy_ns;
