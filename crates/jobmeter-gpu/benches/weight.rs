@@ -22,6 +22,7 @@ const ROUNDS: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() {
+    raise_descriptors();
     let target = build_testkit();
     let folder = std::env::temp_dir().join(format!("jobmeter-gpu-weight-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("root")).expect("temporary folder");
@@ -158,6 +159,17 @@ fn build_testkit() -> PathBuf {
     let bench = std::env::current_exe().expect("own path");
     let target = bench.ancestors().nth(3).expect("target folder");
     target.join("release")
+}
+
+/// As the engine does for large trees: one descriptor per process of the job that is on a GPU.
+fn raise_descriptors() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: reads and writes one rlimit.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        limit.rlim_cur = limit.rlim_max.min(16_384);
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+    }
 }
 
 fn id(pid: u32) -> ProcessId {

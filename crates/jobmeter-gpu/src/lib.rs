@@ -16,6 +16,7 @@ mod drm;
 mod energy;
 mod error;
 mod gather;
+mod hash;
 mod identity;
 mod monitor;
 mod notes;

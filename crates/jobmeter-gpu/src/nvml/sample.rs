@@ -34,6 +34,7 @@ impl NvmlSource {
         }
         self.read_pcie(gather);
         // Only now, with every listing taken, is it asked who the processes are.
+        gather.members.check();
         for (index, verdict) in verdicts.into_iter().enumerate() {
             self.units[index].settle(verdict, gather);
         }
