@@ -45,6 +45,8 @@ const SUMMED: &[Metric] = &[
 /// The columns of a device list: sums over the selected devices first, then each selected device.
 pub struct Layout {
     columns: Vec<Column>,
+    /// Per column, the figure that a failure would name.
+    figures: Vec<&'static str>,
     selected: Vec<usize>,
     /// A MIG GPU and its instances hold the same memory: count the GPU, not the instances, in machine sums.
     in_sum: Vec<bool>,
@@ -81,20 +83,25 @@ impl Layout {
         };
         let mut columns: Vec<Column> =
             SUMMED.iter().map(|&metric| Column::of(Scope::System, metric)).collect();
+        let mut names: Vec<&'static str> = vec![""; SUMMED.len()];
         for scope in Scope::JOB {
             columns.extend(SCOPE.iter().map(|(metric, ..)| Column::of(scope, *metric)));
+            names.extend(SCOPE.iter().map(|(.., name)| name));
         }
         for &index in &selected {
             let device = &devices[index];
             let figures = if device.mig_parent.is_some() { &DEVICE[..INSTANCE] } else { DEVICE };
             let entity = |scope, metric| Column::entity(scope, metric, EntityKind::Gpu, &device.uuid);
             columns.extend(figures.iter().map(|(metric, ..)| entity(Scope::System, *metric)));
+            names.extend(figures.iter().map(|(.., name)| name));
             for scope in Scope::JOB {
                 columns.extend(SCOPE.iter().map(|(metric, ..)| entity(scope, *metric)));
+                names.extend(SCOPE.iter().map(|(.., name)| name));
             }
         }
         Layout {
             columns,
+            figures: names,
             in_sum: devices.iter().map(|device| !parent_selected(device)).collect(),
             instance: devices.iter().map(|device| device.mig_parent.is_some()).collect(),
             selected,
@@ -105,6 +112,14 @@ impl Layout {
 
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// Why a column has no value, if a failure tells.
+    pub(crate) fn reason(&self, index: usize, snapshot: &GpuSnapshot) -> Option<String> {
+        let uuid = self.columns.get(index)?.entity.as_ref().map(|entity| entity.name.as_str());
+        let figure = self.figures[index];
+        let failure = snapshot.failures.iter().find(|f| f.figure == figure && f.uuid.as_deref() == uuid)?;
+        Some(failure.reason.clone())
     }
 
     /// Appends one value per column, in their order. A snapshot of another device list gives `None` only.

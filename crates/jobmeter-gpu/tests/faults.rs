@@ -184,7 +184,7 @@ fn a_call_that_never_returns_holds_up_nothing_and_is_named() {
         let stopped = monitor.stop(Duration::from_millis(50));
         assert!(begin.elapsed() < Duration::from_millis(100), "{function} held up the end");
         match stopped {
-            Stopped::LeftBehind { reason } => assert!(reason.contains(function), "{reason}"),
+            Stopped::LeftBehind { reason, .. } => assert!(reason.contains(function), "{reason}"),
             Stopped::Clean => panic!("{function} cannot have ended cleanly"),
         }
     }
