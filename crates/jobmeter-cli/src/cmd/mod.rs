@@ -2,6 +2,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod completions;
+pub(crate) mod gpu;
 pub(crate) mod load;
 pub(crate) mod ls;
 pub(crate) mod mark;
