@@ -31,8 +31,8 @@ pub struct HostInfo {
     pub cpu: CpuInfo,
     pub memory: MemoryInfo,
     pub disks: Vec<DiskInfo>,
-    /// Empty until the caller fills it: asking drivers may take long and does not belong here.
-    pub gpus: Vec<GpuFact>,
+    /// `None` until the caller fills it: asking drivers may take long and does not belong here.
+    pub gpus: Option<Vec<GpuFact>>,
     pub limits: HostLimits,
     pub container: Option<ContainerInfo>,
     pub jobs: Vec<JobIdentity>,
@@ -51,7 +51,7 @@ impl HostInfo {
             cpu,
             memory,
             disks: disk::read(root),
-            gpus: Vec::new(),
+            gpus: None,
             container: container::read(root, &environment),
             jobs: job::read(&environment),
         }

@@ -36,7 +36,7 @@ pub fn render(host: &HostInfo, cloud: Option<&CloudInfo>) -> String {
         let size = disk.size_bytes.map(size);
         row("Disk", join(", ", [Some(disk.name.clone()), size, kind, disk.model.clone(), stacked]));
     }
-    for gpu in &host.gpus {
+    for gpu in host.gpus.iter().flatten() {
         row("GPU", join(", ", [Some(gpu.name.clone()), gpu.memory_bytes.map(size), gpu.uuid.clone()]));
     }
     row("Limits", limits(host));
