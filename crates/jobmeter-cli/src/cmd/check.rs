@@ -1,6 +1,6 @@
 //! `jobmeter check`: finished runs against budgets.
 
-use super::load::load_runs;
+use super::views::load_runs;
 use jobmeter_core::units::{parse_bytes, parse_duration_ns, parse_ratio};
 use jobmeter_insight::check::{
     Budget, BudgetKind, EXIT_EXCEEDED, EXIT_UNDECIDED, Report, baseline_budgets, check, github, junit, text,

@@ -1,6 +1,6 @@
 //! `jobmeter compare`: runs side by side, and whether the difference is more than noise.
 
-use super::load::load_runs;
+use super::views::load_runs;
 use jobmeter_core::units::parse_ratio;
 use jobmeter_insight::check::EXIT_EXCEEDED;
 use jobmeter_insight::compare::{Group, Options, Verdict, compare, markdown, text};
