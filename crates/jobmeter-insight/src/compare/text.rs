@@ -93,7 +93,13 @@ pub(super) fn noise(base: &Cell, new: &Cell) -> String {
 
 /// A ratio as a signed percentage; beyond tenfold as a factor.
 fn percent(ratio: f64) -> String {
-    if ratio >= 10.0 { format!("×{ratio:.1}") } else { format!("{:+.1} %", (ratio - 1.0) * 100.0) }
+    let percent = (ratio - 1.0) * 100.0;
+    match ratio {
+        10.0.. => format!("×{ratio:.1}"),
+        // Neither +0.0 nor -0.0: there is no direction in it.
+        _ if percent.abs() < 0.05 => "0.0 %".to_owned(),
+        _ => format!("{percent:+.1} %"),
+    }
 }
 
 /// First column to the left, the others to the right, the verdict to the left.
