@@ -167,7 +167,7 @@ fn check_has_an_exit_code_for_each_outcome() {
         assert_eq!(text.lines().count(), budgets.iter().filter(|word| word.starts_with("--max")).count());
     }
     assert_eq!(jobmeter(&["check", &run]).status.code(), Some(125), "nothing to check is no success");
-    assert_eq!(jobmeter(&["check", &run, "--max-ram", "8 apples"]).status.code(), Some(2));
+    assert_eq!(jobmeter(&["check", &run, "--max-ram", "8 apples"]).status.code(), Some(125));
 }
 
 #[test]

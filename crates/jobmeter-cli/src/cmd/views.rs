@@ -74,10 +74,7 @@ fn load_path(path: &Path) -> Result<Vec<RunView>, String> {
         return load_json(path, &shown);
     }
     let run = Run::open(path).map_err(|error| error.to_string())?;
-    let summary = run.summary().ok_or_else(|| {
-        format!("the run {shown:?} has no summary: it still goes on, or its recorder was killed")
-    })?;
-    Ok(vec![view(summary, Vec::new(), &shown)])
+    Ok(vec![view(super::load::summary_of(&run), Vec::new(), &shown)])
 }
 
 fn view(summary: Summary, phases: Vec<PhaseFigures>, fallback: &str) -> RunView {
