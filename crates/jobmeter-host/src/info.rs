@@ -57,11 +57,11 @@ impl HostInfo {
         }
     }
 
-    /// Reads this machine and this process's environment; variables that are not UTF-8 are left out.
-    pub fn here() -> HostInfo {
+    /// The same with this process's environment; variables that are not UTF-8 are left out.
+    pub fn of(root: &Path) -> HostInfo {
         let environment = std::env::vars_os()
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-        HostInfo::read(Path::new("/"), environment)
+        HostInfo::read(root, environment)
     }
 }
 

@@ -34,9 +34,7 @@ pub(crate) fn main(args: HostArgs) -> Result<u8, String> {
     if !args.root.is_dir() {
         return Err(format!("{:?} is not a directory; --root wants one that stands for /", args.root));
     }
-    let environment = std::env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-    let host = HostInfo::read(&args.root, environment);
+    let host = HostInfo::of(&args.root);
     let allowed = args.cloud.then(MetadataConfig::from_environment);
     let cloud = discover(&args.root, allowed.as_ref());
     let out = if args.json {
