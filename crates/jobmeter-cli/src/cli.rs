@@ -38,6 +38,12 @@ enum Command {
     Rm(cmd::rm::RmArgs),
     /// Remove old recorded runs
     Prune(cmd::prune::PruneArgs),
+    /// Compare runs, or sets of runs, figure by figure
+    Compare(cmd::compare::CompareArgs),
+    /// Put recorded runs to budgets
+    Check(cmd::check::CheckArgs),
+    /// Describe this machine: hardware, limits, container, scheduler, cloud
+    Host(cmd::host::HostArgs),
     /// Completions for bash, zsh or fish
     Completions(cmd::completions::CompletionsArgs),
     /// The manual page
@@ -66,6 +72,9 @@ pub(crate) fn dispatch() -> u8 {
         Command::Ls(args) => cmd::ls::main(args),
         Command::Rm(args) => cmd::rm::main(args),
         Command::Prune(args) => cmd::prune::main(args),
+        Command::Compare(args) => cmd::compare::main(args),
+        Command::Check(args) => cmd::check::main(args),
+        Command::Host(args) => cmd::host::main(args),
         Command::Completions(args) => cmd::completions::main(args),
         Command::Man => cmd::completions::man(),
     };
