@@ -6,8 +6,10 @@ mod http;
 mod json;
 pub mod live;
 mod query;
+mod text;
 
 pub use query::{Filters, Offer};
+pub use text::table;
 
 use crate::Error;
 use std::path::Path;

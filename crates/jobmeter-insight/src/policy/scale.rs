@@ -16,6 +16,8 @@ pub enum Curve {
     Power { factor: f64, exponent: f64 },
 }
 
+type Fitter = fn(&[(f64, f64)]) -> Option<Curve>;
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
     pub curve: Curve,
@@ -45,7 +47,7 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     if sizes.len() < FEWEST_SIZES || points.len() < FEWEST_SIZES + 1 {
         return None;
     }
-    let fitters: [fn(&[(f64, f64)]) -> Option<Curve>; 2] = [line, power];
+    let fitters: [Fitter; 2] = [line, power];
     let (curve, error) = fitters
         .iter()
         .filter_map(|fitter| Some((fitter(&points)?, left_out_error(&points, *fitter)?)))
@@ -149,7 +151,7 @@ fn power(points: &[(f64, f64)]) -> Option<Curve> {
 
 /// Root mean square of the logarithmic error when each point is predicted from the others. With very many
 /// points a spread-out selection is left out, so that the cost stays linear.
-fn left_out_error(points: &[(f64, f64)], fitter: fn(&[(f64, f64)]) -> Option<Curve>) -> Option<f64> {
+fn left_out_error(points: &[(f64, f64)], fitter: Fitter) -> Option<f64> {
     let stride = points.len().div_ceil(100);
     let mut sum = 0.0;
     let mut count = 0.0;
@@ -159,7 +161,7 @@ fn left_out_error(points: &[(f64, f64)], fitter: fn(&[(f64, f64)]) -> Option<Cur
         sum += residual(fitter(&others)?, points[index]).powi(2);
         count += 1.0;
     }
-    let error: f64 = (sum / count as f64).sqrt();
+    let error = f64::sqrt(sum / count);
     error.is_finite().then_some(error)
 }
 
