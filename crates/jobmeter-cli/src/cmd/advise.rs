@@ -1,6 +1,6 @@
 //! `jobmeter advise`: what to ask for next time, from one run or many.
 
-use super::servers::{load_catalogue, print};
+use super::servers::load_catalogue;
 use jobmeter_core::Summary;
 use jobmeter_core::units::parse_bytes;
 use jobmeter_insight::advice::{Options, outlook};
@@ -9,14 +9,23 @@ use jobmeter_insight::cost::Rate;
 use jobmeter_insight::policy::{DEFAULT_CHANCE, Policy};
 use jobmeter_insight::schedulers::{Format, render};
 use jobmeter_insight::units::parse_chance;
+use jobmeter_record::{Filter, Run, Store, read_digest};
 use std::path::PathBuf;
 
 /// Advise what to ask for next time.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter advise last
+  jobmeter advise 'name:align*' --for slurm >> job.sh
+  jobmeter advise last --input 20GB --risk 0.1% --instance aws/m5.4xlarge")]
 pub(crate) struct AdviseArgs {
-    /// Runs to learn from, all of the same job
+    /// Runs of one job: `last`, an id, `name:N*`, a run file or a summary in JSON; a single named run brings all
+    /// stored runs of its name
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
+    /// Learn from the named runs only
+    #[arg(long)]
+    only: bool,
     /// Write it for a scheduler: slurm, kubernetes, nextflow, snakemake, metaflow, docker, aws-batch, text or json
     #[arg(long = "for", value_name = "FORMAT", default_value = "text")]
     format: String,
@@ -62,7 +71,7 @@ pub(crate) fn main(args: AdviseArgs) -> Result<u8, String> {
     let format =
         if args.json { Format::Json } else { Format::parse(&args.format).map_err(|e| e.to_string())? };
     let options = args.options()?;
-    let summaries = load_summaries(&args.runs)?;
+    let summaries = load_summaries(&args.runs, args.only)?;
     let catalogue = load_catalogue(args.catalogue.as_deref(), args.catalogue_only)?;
     let present = match (&args.price_per_hour, &args.instance) {
         (Some(price), _) => Some(Rate::parse(price)),
@@ -83,8 +92,7 @@ pub(crate) fn main(args: AdviseArgs) -> Result<u8, String> {
         Format::Json => outlook.to_json(),
         scheduler => render(&outlook.advice, scheduler),
     };
-    print(&text)?;
-    Ok(0)
+    super::out::print(&text)
 }
 
 impl AdviseArgs {
@@ -103,18 +111,55 @@ impl AdviseArgs {
     }
 }
 
-/// The summaries that the selectors name: JSON files that hold one summary or an array of them.
-fn load_summaries(selectors: &[String]) -> Result<Vec<Summary>, String> {
+/// The summaries that the selectors name. A single stored run with a name stands for its family: all stored runs of
+/// that name, unless `only` the named ones count.
+fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, String> {
     let mut summaries = Vec::new();
-    for path in selectors {
-        let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read run `{path}`: {e}"))?;
-        let is_list = text.trim_start().starts_with('[');
-        let parsed = if is_list {
-            serde_json::from_str::<Vec<Summary>>(&text)
+    let mut paths = Vec::new();
+    for selector in selectors {
+        if selector.ends_with(".json") {
+            summaries.extend(read_json(selector)?);
         } else {
-            serde_json::from_str::<Summary>(&text).map(|one| vec![one])
-        };
-        summaries.extend(parsed.map_err(|e| format!("`{path}` is not a jobmeter summary: {e}"))?);
+            paths.extend(store()?.select_all(selector).map_err(|e| e.to_string())?);
+        }
     }
-    Ok(summaries)
+    if !only && summaries.is_empty() && paths.len() == 1 {
+        paths = family_of(paths)?;
+    }
+    paths.sort();
+    paths.dedup();
+    let named = paths.len();
+    for path in paths {
+        let run = Run::open(&path).map_err(|e| e.to_string())?;
+        // A run without a summary is still going on or was cut short: it says little of what the job needs.
+        summaries.extend(run.summary());
+    }
+    match summaries.is_empty() {
+        true => Err(format!("none of the {named} runs has ended, so there is nothing to learn from yet")),
+        false => Ok(summaries),
+    }
+}
+
+fn store() -> Result<Store, String> {
+    Store::open_default().map_err(|e| e.to_string())
+}
+
+/// All stored runs of the name of the one given, or that one alone.
+fn family_of(paths: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
+    let Some(path) = paths.first() else { return Ok(paths) };
+    let digest = read_digest(path).map_err(|e| e.to_string())?;
+    let Some(name) = digest.name else { return Ok(paths) };
+    let listing = store()?.list(&Filter::default(), None).map_err(|e| e.to_string())?;
+    let same = listing.runs.into_iter().filter(|run| run.digest.name.as_ref() == Some(&name));
+    Ok(paths.iter().cloned().chain(same.map(|run| run.path)).collect())
+}
+
+/// A JSON file holds one summary or an array of them.
+fn read_json(path: &str) -> Result<Vec<Summary>, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read run `{path}`: {e}"))?;
+    let parsed = match text.trim_start().starts_with('[') {
+        true => serde_json::from_str::<Vec<Summary>>(&text),
+        false => serde_json::from_str::<Summary>(&text).map(|one| vec![one]),
+    };
+    parsed.map_err(|e| format!("`{path}` is not a jobmeter summary: {e}"))
 }

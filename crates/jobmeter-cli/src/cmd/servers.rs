@@ -4,7 +4,6 @@ use jobmeter_core::units::{parse_bytes, parse_duration_ns};
 use jobmeter_insight::catalogue::live::{DEFAULT_ENDPOINT, Origin, find_live};
 use jobmeter_insight::catalogue::{Catalogue, Filters, table};
 use std::borrow::Cow;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +11,11 @@ use std::time::Duration;
 const ENDPOINT_VARIABLE: &str = "JOBMETER_LIVE_ENDPOINT";
 
 /// List the cheapest servers that fit.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter servers --cpu 4 --memory 16GiB
+  jobmeter servers --gpu 1 --vram 24GiB --vendor aws --json
+  jobmeter servers --cpu 64 --catalogue ours.csv --catalogue-only")]
 pub(crate) struct ServersArgs {
     /// Least number of vCPUs
     #[arg(long, value_name = "N")]
@@ -85,18 +88,7 @@ pub(crate) fn main(args: ServersArgs) -> Result<u8, String> {
     } else {
         table(&offers, &origin)
     };
-    print(&text)?;
-    Ok(0)
-}
-
-/// Writes to standard output; a reader that has seen enough (`| head`) is no error.
-pub(crate) fn print(text: &str) -> Result<(), String> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(format!("cannot write the answer: {error}"))
-        }
-        _ => Ok(()),
-    }
+    super::out::print(&text)
 }
 
 impl ServersArgs {
