@@ -2,6 +2,7 @@
 //! and, only when asked, a live service. Every price carries its source and date.
 
 mod csv;
+mod dict;
 mod http;
 mod json;
 pub mod live;

@@ -1,7 +1,7 @@
 //! Need as a function of the input size: a straight line or a power law, whichever predicts left-out runs better.
 //! Errors are relative (on the logarithm), because a job twice the size errs by twice the bytes.
 
-use super::risk::margin;
+use super::risk::{empirical_bound, margin};
 use serde::Serialize;
 
 /// A curve needs at least this many different sizes.
@@ -52,17 +52,18 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
         .iter()
         .filter_map(|fitter| Some((fitter(&points)?, left_out_error(&points, *fitter)?)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let squares: f64 = points.iter().map(|p| residual(curve, *p).powi(2)).sum();
+    let residual_squares: f64 = points.iter().map(|p| residual(curve, *p).powi(2)).sum();
     let mean = points.iter().map(|p| p.1.ln()).sum::<f64>() / points.len() as f64;
     let total: f64 = points.iter().map(|p| (p.1.ln() - mean).powi(2)).sum();
     Some(Fit {
         curve,
         runs: points.len(),
-        r_squared: if total > 0.0 { (1.0 - squares / total).max(0.0) } else { 1.0 },
+        r_squared: if total > 0.0 { (1.0 - residual_squares / total).max(0.0) } else { 1.0 },
         prediction_error: error.exp_m1(),
         smallest_input: sizes[0],
         largest_input: sizes[sizes.len() - 1],
-        squares,
+        // A curve that was chosen and fitted follows its own points too closely; left-out points are the honest judge.
+        squares: residual_squares.max(error.powi(2) * (points.len() - 2) as f64),
         points,
     })
 }
@@ -75,7 +76,9 @@ impl Fit {
     /// The bound for the next run of this input size.
     pub fn upper_bound(&self, input: f64, chance: f64) -> f64 {
         let freedom = (self.points.len() - 2) as f64;
-        self.predict(input) * margin(self.squares, freedom, self.leverage(input), chance).exp()
+        let curve = margin(self.squares, freedom, self.leverage(input), chance);
+        let residuals = self.points.iter().map(|p| residual(self.curve, *p)).collect();
+        self.predict(input) * curve.max(empirical_bound(residuals, chance)).exp()
     }
 
     pub fn extrapolates(&self, input: f64) -> bool {
