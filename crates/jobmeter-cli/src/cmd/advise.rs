@@ -12,7 +12,6 @@ use jobmeter_insight::units::parse_chance;
 use jobmeter_record::{Filter, Run, Store, read_digest};
 use std::path::PathBuf;
 
-/// Advise what to ask for next time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter advise last
@@ -128,16 +127,11 @@ fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, Stri
     }
     paths.sort();
     paths.dedup();
-    let named = paths.len();
     for path in paths {
         let run = Run::open(&path).map_err(|e| e.to_string())?;
-        // A run without a summary is still going on or was cut short: it says little of what the job needs.
-        summaries.extend(run.summary());
+        summaries.push(super::load::summary_of(&run));
     }
-    match summaries.is_empty() {
-        true => Err(format!("none of the {named} runs has ended, so there is nothing to learn from yet")),
-        false => Ok(summaries),
-    }
+    Ok(summaries)
 }
 
 fn store() -> Result<Store, String> {

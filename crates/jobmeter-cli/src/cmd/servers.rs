@@ -10,7 +10,6 @@ use std::time::Duration;
 /// Names the service that `--live` asks, unless `--endpoint` does.
 const ENDPOINT_VARIABLE: &str = "JOBMETER_LIVE_ENDPOINT";
 
-/// List the cheapest servers that fit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter servers --cpu 4 --memory 16GiB
