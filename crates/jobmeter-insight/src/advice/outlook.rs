@@ -18,7 +18,7 @@ pub struct Outlook {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_missing: Option<String>,
     pub cost: Option<Comparison>,
-    /// Of the latest run.
+    /// Of the latest run that ended well.
     pub allocation: Allocation,
 }
 
@@ -50,8 +50,10 @@ pub fn outlook(
         .mean_wall_s
         .filter(|_| rate.is_some() || present.is_some())
         .map(|seconds| compare(seconds, present, rate.as_ref()));
-    let latest = summaries.iter().max_by_key(|s| s.run.started_unix_ns).unwrap_or(&summaries[0]);
-    Ok(Outlook { advice, server, server_missing, cost, allocation: allocation(latest, Rule::Both) })
+    // A run that ended at once says nothing about its neighbours, so those that ended well come first.
+    let judged = summaries.iter().max_by_key(|s| (s.verdict.exit_code == Some(0), s.run.started_unix_ns));
+    let allocation = allocation(judged.unwrap_or(&summaries[0]), Rule::Both);
+    Ok(Outlook { advice, server, server_missing, cost, allocation })
 }
 
 impl Outlook {

@@ -27,6 +27,11 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
         }
         complete
     };
+    let sizes: std::collections::BTreeSet<u64> =
+        learned.iter().filter_map(|r| r.input_bytes).map(|bytes| bytes as u64).collect();
+    if options.input_bytes.is_none() && sizes.len() >= scale::FEWEST_SIZES {
+        notes.push("the runs carry different input sizes: `--input SIZE` narrows the advice".to_owned());
+    }
     let family = Family { runs, learned, options };
     let gpus = family.gpus();
     let advice = Advice {
