@@ -1,5 +1,6 @@
 //! One file per subcommand: arguments and wiring; the work is in the libraries.
 
+pub(crate) mod advise;
 pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -14,5 +15,6 @@ pub(crate) mod out;
 pub(crate) mod prune;
 pub(crate) mod rm;
 pub(crate) mod run;
+pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod views;
