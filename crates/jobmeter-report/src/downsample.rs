@@ -7,6 +7,8 @@
 
 mod events;
 mod stats;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::data::{Measure, Peak, Point, RunData, Series};
 use events::EventLog;

@@ -1,5 +1,8 @@
 //! A made-up training job with known values: four phases, a process pool, one sharp peak, hostile names.
 
+// Examples, tests and the benchmark each use their part of it.
+#![allow(dead_code)]
+
 use jobmeter_core::{Column, EntityKind, Event, Figure, Figures, MarkKind, Metric, Number, ProcessId, Quality, RunInfo, Scope, Sink, Summary, Verdict};
 use jobmeter_core::summary::{EntityFigures, Limits, Overhead, SCHEMA_VERSION, Source, Warning};
 use jobmeter_report::{AdviceBlock, RunData, SeriesBuilder, Snippet};

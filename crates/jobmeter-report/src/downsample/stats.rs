@@ -26,6 +26,12 @@ impl Cell {
         self.weight += other.weight;
     }
 
+    /// Value times time, in value × nanoseconds.
+    #[cfg(test)]
+    pub(super) fn integral(&self) -> f64 {
+        self.sum
+    }
+
     pub(super) fn point(self) -> Option<Point> {
         if self.weight <= 0.0 {
             return None;

@@ -47,6 +47,7 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
     let single = (runs.len() == 1).then_some(first);
     if let Some(run) = single {
         y = phase_strip(&mut scene, run, &frame(y), palette);
+        y = mark_names(&mut scene, run, &frame(y), palette);
     }
     for panel in &panels {
         y += PANEL_GAP;
@@ -133,6 +134,26 @@ fn phase_strip(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palett
         }
     }
     top + lanes as f32 * 19.0
+}
+
+/// Marks are named once, above the charts; a name that would run into the one before is left out.
+fn mark_names(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette) -> f32 {
+    if run.marks.is_empty() {
+        return frame.y;
+    }
+    let baseline = frame.y + 14.0;
+    let mut free = frame.x;
+    for mark in &run.marks {
+        let x = frame.at(mark.t_ns);
+        let name = font::fit(&format::visible(&mark.name, 60), 11.0, false, (frame.x + frame.width - x).min(160.0));
+        if x < free || name.is_empty() {
+            continue;
+        }
+        free = x + font::width(&name, 11.0, false) + 14.0;
+        scene.text((x + 5.0, baseline), 11.0, Anchor::Start, palette.faint, name);
+        scene.segment((x, frame.y + 5.0), (x, baseline + 2.0), palette.faint, 1.0, false);
+    }
+    baseline + 2.0
 }
 
 fn time_axis(scene: &mut Scene, frame: &Frame, palette: &Palette) {
