@@ -148,7 +148,7 @@ function drawPhases(u: uPlot, spans: Span[]): void {
   const { ctx, bbox } = u;
   ctx.save();
   for (const span of spans) {
-    if (span.depth > 0) continue;
+    if (span.lane > 0) continue;
     const from = Math.max(u.valToPos(span.from_s, 'x', true), bbox.left);
     const to = Math.min(u.valToPos(span.to_s, 'x', true), bbox.left + bbox.width);
     if (to <= bbox.left || from >= bbox.left + bbox.width) continue;

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
-const PAGES = fileURLToPath(new URL('../../artefacts/report/', import.meta.url));
+export const PAGES = fileURLToPath(new URL('../../artefacts/report/', import.meta.url));
 export const SHOTS = fileURLToPath(new URL('../../artefacts/screenshots/', import.meta.url));
 mkdirSync(SHOTS, { recursive: true });
 

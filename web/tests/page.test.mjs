@@ -1,7 +1,8 @@
 // The page around the charts: hostile names, themes, contrast, copying, phones, paper, several runs.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { SHOTS, chart, colours, launch, onPage, picture } from './browser.mjs';
+import { PAGES, SHOTS, chart, colours, launch, onPage, picture } from './browser.mjs';
 
 /** @type {import('playwright-core').Browser} */
 let browser;
@@ -149,6 +150,7 @@ for (const name of ['plot-light.svg', 'plot-dark.svg', 'plot-hostile.svg', 'plot
       .filter((node) => { const box = node.getBoundingClientRect(); return box.left < -1 || box.right > document.documentElement.clientWidth + 8; })
       .map((node) => node.textContent));
     assert.deepEqual(clipped, []);
+    await page.setContent(readFileSync(`${PAGES}${name}`, 'utf8'));
     await page.screenshot({ path: `${SHOTS}${name}.png`, fullPage: true });
   }));
 }

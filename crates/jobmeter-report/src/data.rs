@@ -130,8 +130,8 @@ pub struct PhaseSpan {
     pub name: String,
     pub begin_ns: u64,
     pub end_ns: u64,
-    /// How many phases of the same thread were active around it.
-    pub depth: u32,
+    /// The row it is drawn in: as deep as it is nested, deeper where other threads hold those rows.
+    pub lane: u32,
 }
 
 /// One row of the phase table; unknown figures are `None`.

@@ -111,7 +111,7 @@ impl EventLog {
             row.max_ns = row.max_ns.max(length);
             row.square_sum += (length as f64).powi(2);
         }
-        self.spans.push(PhaseSpan { name, begin_ns, end_ns, depth: depth as u32 });
+        self.spans.push(PhaseSpan { name, begin_ns, end_ns, lane: depth as u32 });
         if self.spans.len() >= 2 * MAX_SPANS {
             keep_longest(&mut self.spans, MAX_SPANS, |span| span.end_ns.saturating_sub(span.begin_ns));
         }
@@ -130,7 +130,8 @@ impl EventLog {
         let omitted = self.omitted + keep_longest(&mut processes, MAX_PROCESSES, life_ns);
         processes.sort_by_key(|row| (row.start_ns, row.pid));
         keep_longest(&mut self.spans, MAX_SPANS, |span| span.end_ns.saturating_sub(span.begin_ns));
-        self.spans.sort_by_key(|span| (span.begin_ns, span.depth, u64::MAX - span.end_ns));
+        self.spans.sort_by_key(|span| (span.begin_ns, span.lane, u64::MAX - span.end_ns));
+        assign_lanes(&mut self.spans);
         let mut totals: Vec<_> = self.totals.into_iter().collect();
         totals.sort_by_key(|(_, row)| row.first_ns);
         let phases = totals.into_iter().map(|(name, row)| row.finish(name)).collect();
@@ -153,6 +154,22 @@ impl Totals {
             std_ns: (self.calls > 1).then(|| variance.sqrt().round() as u64),
             ..PhaseRow::default()
         }
+    }
+}
+
+/// Moves spans of concurrent threads below each other, so that no two of a lane overlap.
+fn assign_lanes(spans: &mut [PhaseSpan]) {
+    let mut busy_until: Vec<u64> = Vec::new();
+    for span in spans {
+        let mut lane = span.lane as usize;
+        while busy_until.get(lane).is_some_and(|until| *until > span.begin_ns) {
+            lane += 1;
+        }
+        if busy_until.len() <= lane {
+            busy_until.resize(lane + 1, 0);
+        }
+        busy_until[lane] = span.end_ns;
+        span.lane = lane as u32;
     }
 }
 

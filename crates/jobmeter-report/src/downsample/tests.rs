@@ -178,7 +178,7 @@ fn phases_nest_and_those_left_open_end_with_the_run() {
     summary.run.wall_ns = Some(100);
     let run = builder.finish("phases", summary);
     let spans: Vec<_> =
-        run.spans.iter().map(|span| (span.name.as_str(), span.begin_ns, span.end_ns, span.depth)).collect();
+        run.spans.iter().map(|span| (span.name.as_str(), span.begin_ns, span.end_ns, span.lane)).collect();
     assert_eq!(spans, [("outer", 0, 100, 0), ("inner", 10, 20, 1), ("inner", 30, 50, 1)]);
     let inner = &run.phases[1];
     assert_eq!((inner.calls, inner.total_ns, inner.min_ns, inner.max_ns, inner.std_ns), (2, 30, 10, 20, Some(5)));
@@ -205,4 +205,14 @@ fn too_many_processes_keep_the_longest_and_count_the_rest() {
     assert_eq!(run.processes.len() as u64 + run.processes_omitted, 40_000);
     assert!(run.processes.iter().any(|row| row.pid == 39_999));
     assert!(run.processes.iter().all(|row| row.pid >= 32_000));
+}
+
+#[test]
+fn concurrent_phases_do_not_overlap_in_a_lane() {
+    let mut builder = SeriesBuilder::new(16);
+    for (t_ns, kind, tid) in [(0, MarkKind::Begin, 1), (5, MarkKind::Begin, 2), (8, MarkKind::End, 1), (9, MarkKind::End, 2)] {
+        builder.event(&Event::Mark { t_ns, name: format!("of {tid}"), kind, pid: 1, tid });
+    }
+    let run = builder.finish("threads", empty_summary());
+    assert_eq!(run.spans.iter().map(|span| span.lane).collect::<Vec<_>>(), [0, 1]);
 }

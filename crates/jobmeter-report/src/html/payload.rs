@@ -73,7 +73,7 @@ struct Span {
     name: String,
     from_s: f64,
     to_s: f64,
-    depth: u32,
+    lane: u32,
 }
 
 #[derive(Serialize)]
@@ -133,7 +133,7 @@ fn run(run: &RunData) -> Run<'_> {
         name: visible(&span.name, NAME_LIMIT),
         from_s: seconds(span.begin_ns),
         to_s: seconds(span.end_ns),
-        depth: span.depth,
+        lane: span.lane,
     });
     let marks = run.marks.iter().map(|mark| Mark { name: visible(&mark.name, NAME_LIMIT), t_s: seconds(mark.t_ns) });
     Run {

@@ -115,7 +115,7 @@ fn limit_lines(
 }
 
 fn bands(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette) {
-    for span in run.spans.iter().filter(|span| span.depth == 0) {
+    for span in run.spans.iter().filter(|span| span.lane == 0) {
         let (from, to) = (frame.at(span.begin_ns), frame.at(span.end_ns));
         let color = phase_color(palette, &run.spans, &span.name);
         scene.rect(from, frame.y, (to - from).max(0.5), frame.height, color.alpha(20));

@@ -120,11 +120,11 @@ fn phase_strip(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palett
     if run.spans.is_empty() {
         return frame.y;
     }
-    let lanes = run.spans.iter().map(|span| span.depth).max().unwrap_or(0).min(MAX_LANES - 1) + 1;
+    let lanes = run.spans.iter().map(|span| span.lane).max().unwrap_or(0).min(MAX_LANES - 1) + 1;
     let top = frame.y + 8.0;
-    for span in run.spans.iter().filter(|span| span.depth < lanes) {
+    for span in run.spans.iter().filter(|span| span.lane < lanes) {
         let (from, to) = (frame.at(span.begin_ns), frame.at(span.end_ns));
-        let y = top + span.depth as f32 * 19.0;
+        let y = top + span.lane as f32 * 19.0;
         let color = chart::phase_color(palette, &run.spans, &span.name);
         scene.rect(from, y, (to - from).max(1.0), 17.0, color.alpha(46));
         scene.rect(from, y, 2.0, 17.0, color);
