@@ -1,0 +1,268 @@
+//! From ticks to figures. The accumulator takes the stream of a run, live or replayed from a file, and keeps a
+//! few numbers per column, so that a million ticks weigh as much as one.
+
+use crate::event::{Event, Sink};
+use crate::metric::{Column, EntityKind, Kind, Metric, Scope};
+use crate::summary::{EntityFigures, Figure, Figures, Quality, Warning};
+use std::collections::BTreeMap;
+
+/// Rates are taken over at least this long: the kernel's 10 ms ticks would make shorter ones jump.
+pub const RATE_WINDOW_NS: u64 = 100_000_000;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stats {
+    last: Option<u64>,
+    max: u64,
+    min: u64,
+    /// Σ value × time since the tick before, for the mean of a gauge.
+    weighted: f64,
+    weight_ns: u64,
+    window: Option<(u64, u64)>,
+    rate_max_per_s: Option<f64>,
+    samples: u64,
+    settled: bool,
+}
+
+impl Stats {
+    fn take(&mut self, t_ns: u64, step_ns: u64, value: u64) {
+        if self.samples == 0 {
+            (self.max, self.min) = (value, value);
+        } else {
+            self.max = self.max.max(value);
+            self.min = self.min.min(value);
+            self.weighted += value as f64 * step_ns as f64;
+            self.weight_ns += step_ns;
+        }
+        self.samples += 1;
+        self.last = Some(value);
+        match self.window {
+            None => self.window = Some((t_ns, value)),
+            Some((began_ns, began)) if t_ns - began_ns >= RATE_WINDOW_NS => {
+                let rate = value.saturating_sub(began) as f64 * 1e9 / (t_ns - began_ns) as f64;
+                self.rate_max_per_s = Some(self.rate_max_per_s.map_or(rate, |max| max.max(rate)));
+                self.window = Some((t_ns, value));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        match (self.weight_ns, self.last) {
+            (0, last) => last.map(|value| value as f64),
+            (weight_ns, _) => Some(self.weighted / weight_ns as f64),
+        }
+    }
+}
+
+/// Keeps the sums; implements [`Sink`].
+#[derive(Default)]
+pub struct Accumulator {
+    columns: Vec<Column>,
+    stats: Vec<Stats>,
+    pub ticks: u64,
+    pub last_t_ns: u64,
+    pub processes_seen: u64,
+    pub warnings: Vec<Warning>,
+}
+
+impl Sink for Accumulator {
+    fn define(&mut self, column: &Column) {
+        self.columns.push(column.clone());
+        self.stats.push(Stats::default());
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::ProcessStart { .. } => self.processes_seen += 1,
+            Event::Warning { kind, text, .. } => {
+                self.warnings.push(Warning { kind: kind.clone(), text: text.clone() });
+            }
+            Event::Settle { t_ns, values } => {
+                self.last_t_ns = self.last_t_ns.max(*t_ns);
+                for (index, value) in values {
+                    if let Some(stats) = self.stats.get_mut(*index as usize) {
+                        stats.settled = true;
+                        stats.last = Some(*value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        let step_ns = t_ns.saturating_sub(self.last_t_ns);
+        self.last_t_ns = t_ns.max(self.last_t_ns);
+        self.ticks += 1;
+        for (stats, value) in self.stats.iter_mut().zip(values) {
+            if let Some(value) = value {
+                stats.take(t_ns, step_ns, *value);
+            }
+        }
+    }
+}
+
+/// All figures of a run by scope and entity.
+#[derive(Debug, Default)]
+pub struct AllFigures {
+    pub scopes: BTreeMap<Scope, Figures>,
+    pub entities: BTreeMap<EntityKind, Vec<EntityFigures>>,
+}
+
+/// What the figures are divided by.
+#[derive(Debug, Clone, Copy)]
+pub struct Divisors {
+    pub expected_cores: f64,
+    pub system_cores: u32,
+    pub wall_ns: u64,
+}
+
+impl Accumulator {
+    pub fn figures(&self, by: Divisors) -> AllFigures {
+        let mut all = AllFigures::default();
+        for scope in Scope::ALL {
+            all.scopes.insert(scope, Figures::new());
+        }
+        for (column, stats) in self.columns.iter().zip(&self.stats) {
+            let figures = match &column.entity {
+                None => all.scopes.entry(column.scope).or_default(),
+                Some(entity) => {
+                    let list = all.entities.entry(entity.kind).or_default();
+                    let index =
+                        list.iter().position(|known| known.name == entity.name).unwrap_or_else(|| {
+                            list.push(EntityFigures {
+                                name: entity.name.clone(),
+                                figures: Figures::new(),
+                                facts: BTreeMap::new(),
+                            });
+                            list.len() - 1
+                        });
+                    &mut list[index].figures
+                }
+            };
+            // A GPU's row holds the device's figures and, by prefix, the job's on that device.
+            let prefix = match (&column.entity, column.scope) {
+                (Some(_), Scope::Main | Scope::Descendants | Scope::Combined) => {
+                    format!("{}_", column.scope.key())
+                }
+                _ => String::new(),
+            };
+            add_figures(figures, &prefix, column, stats, by);
+        }
+        if let Some(combined) = all.scopes.get_mut(&Scope::Combined) {
+            combined.insert(
+                "processes_total".to_owned(),
+                Figure::int(self.processes_seen, Quality::LowerBound)
+                    .because("processes that lived between two ticks may be missing"),
+            );
+        }
+        all
+    }
+}
+
+fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Stats, by: Divisors) {
+    let key = format!("{prefix}{}", column.metric.key());
+    let Some(last) = stats.last else {
+        let name = match column.metric.info().kind {
+            Kind::Counter => key,
+            Kind::Gauge => format!("{key}_max"),
+        };
+        figures.insert(name, Figure::unavailable("no tick could read it"));
+        return;
+    };
+    match column.metric.info().kind {
+        Kind::Gauge => {
+            figures.insert(format!("{key}_max"), Figure::int(stats.max, Quality::Sampled));
+            if let Some(mean) = stats.mean() {
+                figures.insert(format!("{key}_mean"), Figure::float(mean, Quality::Sampled));
+            }
+            if matches!(
+                column.metric,
+                Metric::MemoryAvailableBytes | Metric::MemoryFreeBytes | Metric::MountFreeBytes
+            ) {
+                figures.insert(format!("{key}_min"), Figure::int(stats.min, Quality::Sampled));
+            }
+        }
+        Kind::Counter => {
+            let quality = if stats.settled || column.scope == Scope::System {
+                Quality::Exact
+            } else {
+                Quality::LowerBound
+            };
+            figures.insert(key.clone(), Figure::int(last, quality));
+            let mean_per_s = (by.wall_ns > 0).then(|| last as f64 * 1e9 / by.wall_ns as f64);
+            let max_per_s = match (stats.rate_max_per_s, mean_per_s) {
+                (Some(max), Some(mean)) => Some(max.max(mean)),
+                (max, mean) => max.or(mean),
+            };
+            let (Some(mean_per_s), Some(max_per_s)) = (mean_per_s, max_per_s) else { return };
+            if matches!(column.metric, Metric::CpuNs) {
+                let cores = match column.scope {
+                    Scope::System => f64::from(by.system_cores),
+                    _ => by.expected_cores,
+                };
+                for (name, per_s, quality) in
+                    [("max", max_per_s, Quality::Sampled), ("mean", mean_per_s, quality)]
+                {
+                    figures.insert(format!("{prefix}cores_used_{name}"), Figure::float(per_s / 1e9, quality));
+                    figures.insert(
+                        format!("{prefix}hardware_ratio_{name}"),
+                        Figure::float(per_s / 1e9 / cores, quality),
+                    );
+                }
+            } else if matches!(column.metric, Metric::CoreBusyNs) {
+                figures.insert("busy_ratio_max".to_owned(), Figure::float(max_per_s / 1e9, Quality::Sampled));
+                figures.insert("busy_ratio_mean".to_owned(), Figure::float(mean_per_s / 1e9, quality));
+            } else {
+                figures.insert(format!("{key}_per_s_max"), Figure::float(max_per_s, Quality::Sampled));
+                figures.insert(format!("{key}_per_s_mean"), Figure::float(mean_per_s, quality));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BY: Divisors = Divisors { expected_cores: 2.0, system_cores: 4, wall_ns: 2_000_000_000 };
+
+    #[test]
+    fn gauges_give_maximum_and_time_weighted_mean() {
+        let mut sums = Accumulator::default();
+        sums.define(&Column::of(Scope::Main, Metric::RssBytes));
+        sums.tick(0, &[Some(10)]);
+        sums.tick(1_000_000_000, &[Some(100)]);
+        sums.tick(1_500_000_000, &[None]);
+        sums.tick(2_000_000_000, &[Some(40)]);
+        let figures = &sums.figures(BY).scopes[&Scope::Main];
+        assert_eq!(figures["rss_bytes_max"].as_u64(), Some(100));
+        let mean = figures["rss_bytes_mean"].as_f64().expect("mean");
+        assert!((mean - (100.0 * 1.0 + 40.0 * 0.5) / 1.5).abs() < 1e-9, "{mean}");
+    }
+
+    #[test]
+    fn counters_give_totals_and_rates() {
+        let mut sums = Accumulator::default();
+        sums.define(&Column::of(Scope::Combined, Metric::CpuNs));
+        for (t_ms, cpu_ms) in [(0u64, 0u64), (1000, 500), (1050, 600), (2000, 2500)] {
+            sums.tick(t_ms * 1_000_000, &[Some(cpu_ms * 1_000_000)]);
+        }
+        let figures = &sums.figures(BY).scopes[&Scope::Combined];
+        assert_eq!(figures["cpu_ns"].as_u64(), Some(2_500_000_000));
+        assert_eq!(figures["cores_used_mean"].as_f64(), Some(1.25));
+        assert_eq!(figures["hardware_ratio_mean"].as_f64(), Some(0.625));
+        assert_eq!(figures["cores_used_max"].as_f64(), Some(2.0));
+        sums.event(&Event::Settle { t_ns: 2_000_000_000, values: vec![(0, 2_600_000_000)] });
+        let settled = &sums.figures(BY).scopes[&Scope::Combined]["cpu_ns"];
+        assert_eq!((settled.as_u64(), settled.quality), (Some(2_600_000_000), Quality::Exact));
+    }
+
+    #[test]
+    fn a_column_that_never_spoke_is_unavailable() {
+        let mut sums = Accumulator::default();
+        sums.define(&Column::of(Scope::System, Metric::Load1Milli));
+        sums.tick(5, &[None]);
+        assert_eq!(sums.figures(BY).scopes[&Scope::System]["load1_milli_max"].value, None);
+    }
+}

@@ -1,0 +1,39 @@
+//! `/proc/PID/io`: bytes by calls and by storage. The process figure already includes waited-for children;
+//! the `task/TID/io` figure is one thread's own.
+
+use super::scan::{keyed, lines};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Io {
+    pub read_chars_bytes: u64,
+    pub write_chars_bytes: u64,
+    pub read_storage_bytes: u64,
+    pub write_storage_bytes: u64,
+}
+
+pub fn parse(text: &[u8]) -> Option<Io> {
+    let mut lines = lines(text);
+    let read_chars_bytes = keyed(lines.next()?, b"rchar:")?;
+    let write_chars_bytes = keyed(lines.next()?, b"wchar:")?;
+    let mut lines = lines.skip(2);
+    Some(Io {
+        read_chars_bytes,
+        write_chars_bytes,
+        read_storage_bytes: keyed(lines.next()?, b"read_bytes:")?,
+        write_storage_bytes: keyed(lines.next()?, b"write_bytes:")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_file() {
+        let text = b"rchar: 323934931\nwchar: 323929600\nsyscr: 632687\nsyscw: 632675\nread_bytes: 4096\nwrite_bytes: 323932160\ncancelled_write_bytes: 0\n";
+        let io = parse(text).expect("parses");
+        assert_eq!((io.read_chars_bytes, io.write_chars_bytes), (323_934_931, 323_929_600));
+        assert_eq!((io.read_storage_bytes, io.write_storage_bytes), (4096, 323_932_160));
+        assert_eq!(parse(b""), None);
+    }
+}

@@ -1,0 +1,10 @@
+//! Probes: each reads one kernel source and returns what it said, raw and cumulative. None subtracts.
+
+pub mod io;
+pub mod mounts;
+pub mod scan;
+pub mod smaps;
+pub mod stat;
+pub mod statm;
+pub mod status;
+pub mod system;

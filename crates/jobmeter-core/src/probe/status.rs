@@ -1,0 +1,72 @@
+//! `/proc/PID/status`: high-water mark, swap, context switches, ignored signals.
+
+use super::scan::{keyed, lines};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Status {
+    /// Thread group id: differs from the asked pid when that was a thread.
+    pub group_pid: Option<u64>,
+    pub uid: Option<u64>,
+    /// Peak resident memory of the present address space (it starts anew with exec). Absent for zombies.
+    pub peak_rss_bytes: Option<u64>,
+    pub swap_bytes: Option<u64>,
+    /// Of the main thread alone.
+    pub switches_voluntary: Option<u64>,
+    pub switches_involuntary: Option<u64>,
+    /// The process ignores SIGCHLD: its children are reaped into nobody's account.
+    pub ignores_children: bool,
+}
+
+pub fn parse(text: &[u8]) -> Status {
+    let mut status = Status::default();
+    for line in lines(text) {
+        match line.first() {
+            Some(b'T') => status.group_pid = keyed(line, b"Tgid:").or(status.group_pid),
+            Some(b'U') => status.uid = keyed(line, b"Uid:").or(status.uid),
+            Some(b'V') => {
+                let kib = |key: &[u8]| keyed(line, key).map(|value| value * 1024);
+                status.peak_rss_bytes = kib(b"VmHWM:").or(status.peak_rss_bytes);
+                status.swap_bytes = kib(b"VmSwap:").or(status.swap_bytes);
+            }
+            Some(b'S') => {
+                if let Some(mask) = line.strip_prefix(b"SigIgn:\t") {
+                    status.ignores_children = signal_bit(mask, libc::SIGCHLD);
+                }
+            }
+            Some(b'v') => {
+                status.switches_voluntary =
+                    keyed(line, b"voluntary_ctxt_switches:").or(status.switches_voluntary);
+            }
+            Some(b'n') => {
+                status.switches_involuntary =
+                    keyed(line, b"nonvoluntary_ctxt_switches:").or(status.switches_involuntary);
+            }
+            _ => {}
+        }
+    }
+    status
+}
+
+/// Whether `signal` is set in a mask of 16 hexadecimal digits.
+pub fn signal_bit(mask: &[u8], signal: i32) -> bool {
+    std::str::from_utf8(mask)
+        .ok()
+        .and_then(|text| u64::from_str_radix(text.trim(), 16).ok())
+        .is_some_and(|bits| bits & (1 << (signal - 1)) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_that_matter() {
+        let text = b"Name:\tx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t77\nUid:\t1000\t1000\t1000\t1000\nVmHWM:\t    3300 kB\nVmSwap:\t       4 kB\nThreads:\t1\nSigIgn:\t0000000000010000\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
+        let status = parse(text);
+        assert_eq!((status.group_pid, status.uid), (Some(77), Some(1000)));
+        assert_eq!((status.peak_rss_bytes, status.swap_bytes), (Some(3300 * 1024), Some(4096)));
+        assert_eq!((status.switches_voluntary, status.switches_involuntary), (Some(150), Some(545)));
+        assert!(status.ignores_children);
+        assert_eq!(parse(b""), Status::default());
+    }
+}

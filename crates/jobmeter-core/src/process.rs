@@ -1,0 +1,310 @@
+//! One process under the meter: its kept-open descriptors and what was last read of it.
+
+use crate::event::ProcessId;
+use crate::probe::{io, smaps, stat, statm, status};
+use crate::sys::{self, PathBuffer};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Whether a process is still there after a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    Here,
+    Gone,
+}
+
+/// Clock ticks of `/proc/PID/stat`, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    pub tick_ns: u64,
+    pub page_bytes: u64,
+}
+
+impl Scale {
+    pub fn of_this_machine() -> Scale {
+        Scale {
+            tick_ns: 1_000_000_000 / sys::sysconf(libc::_SC_CLK_TCK).max(1),
+            page_bytes: sys::sysconf(libc::_SC_PAGESIZE),
+        }
+    }
+}
+
+/// What a rollup said, and what it cost to ask.
+#[derive(Debug, Clone, Copy)]
+pub struct RollupReading {
+    pub rollup: smaps::Rollup,
+    pub cost_ns: u64,
+}
+
+pub struct Process {
+    pub id: ProcessId,
+    pub is_main: bool,
+    pub parent_pid: i32,
+    /// Last `stat`; for leaves it is up to one slow period old.
+    pub stat: stat::Stat,
+    /// Own CPU time by the process CPU clock, every tick.
+    pub cpu_ns: u64,
+    pub rss_bytes: u64,
+    /// File-backed and shared-memory part of `rss_bytes`.
+    pub rss_file_bytes: u64,
+    /// Resident memory when first seen: what a forked copy shares with its parent.
+    pub rss_at_birth_bytes: u64,
+    /// Waited-for children included.
+    pub io: Option<io::Io>,
+    /// The kernel does not let us see its bytes (another user's process).
+    pub io_denied: bool,
+    pub peak_rss_bytes: u64,
+    /// The high-water mark at the moment of attaching: older than the run.
+    pub peak_rss_before_bytes: u64,
+    pub swap_bytes: Option<u64>,
+    pub switches: Option<(u64, u64)>,
+    pub ignores_children: bool,
+    pub rollup: Option<RollupReading>,
+    pub has_had_children: bool,
+    /// Waited-for time at the tick before, to see whether departed children were credited.
+    pub waited_before_ns: u64,
+    /// When `stat`, `io` and `status` were last read.
+    pub slow_at_ns: u64,
+    pub threads_scanned_at_ns: u64,
+    statm_file: Option<OwnedFd>,
+    stat_file: Option<OwnedFd>,
+    children_file: Option<OwnedFd>,
+}
+
+impl Process {
+    /// Opens `pid` as it is now. `keep_files` follows the descriptor budget.
+    pub fn open(
+        pid: i32,
+        is_main: bool,
+        keep_files: bool,
+        scale: Scale,
+        buffer: &mut [u8],
+    ) -> Option<Process> {
+        let stat_file = sys::open_read(PathBuffer::proc(pid, "stat").as_c_str()).ok()?;
+        let length = sys::pread(stat_file.as_raw_fd(), buffer, 0).ok()?;
+        let stat = stat::parse(&buffer[..length])?;
+        let open = |path: PathBuffer| sys::open_read(path.as_c_str()).ok();
+        let keep = |path: PathBuffer| if keep_files { open(path) } else { None };
+        let mut process = Process {
+            id: ProcessId { pid, start_ticks: stat.start_ticks },
+            is_main,
+            parent_pid: stat.parent_pid,
+            stat,
+            cpu_ns: 0,
+            rss_bytes: 0,
+            rss_file_bytes: 0,
+            rss_at_birth_bytes: 0,
+            io: None,
+            io_denied: false,
+            peak_rss_bytes: 0,
+            peak_rss_before_bytes: 0,
+            swap_bytes: None,
+            switches: None,
+            ignores_children: false,
+            rollup: None,
+            has_had_children: false,
+            waited_before_ns: 0,
+            slow_at_ns: 0,
+            threads_scanned_at_ns: 0,
+            statm_file: keep(PathBuffer::proc(pid, "statm")),
+            children_file: keep(PathBuffer::task(pid, pid, "children")),
+            stat_file: is_main.then_some(stat_file),
+        };
+        match process.read_fast(scale, buffer) {
+            Presence::Here => {
+                process.rss_at_birth_bytes = process.rss_bytes;
+                Some(process)
+            }
+            Presence::Gone => None,
+        }
+    }
+
+    /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
+    /// reaped, also when the pid is reused, and so guards the clock that is asked by pid right after it.
+    pub fn read_fast(&mut self, scale: Scale, buffer: &mut [u8]) -> Presence {
+        let read = match &self.statm_file {
+            Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
+            None => {
+                // Without a descriptor of its own the identity must be checked first.
+                if self.read_stat(buffer) == Presence::Gone {
+                    return Presence::Gone;
+                }
+                sys::read_proc(self.id.pid, "statm", buffer).map(<[u8]>::len)
+            }
+        };
+        let Ok(length) = read else { return Presence::Gone };
+        let Some(cpu_ns) = sys::process_cpu_ns(self.id.pid) else { return Presence::Gone };
+        self.cpu_ns = cpu_ns.max(self.cpu_ns);
+        if let Some(statm) = statm::parse(&buffer[..length]) {
+            self.rss_bytes = statm.resident_pages * scale.page_bytes;
+            self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
+            self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
+        }
+        Presence::Here
+    }
+
+    pub fn read_stat(&mut self, buffer: &mut [u8]) -> Presence {
+        let read = match &self.stat_file {
+            Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
+            None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
+        };
+        let Some(stat) = read.ok().and_then(|length| stat::parse(&buffer[..length])) else {
+            return Presence::Gone;
+        };
+        if stat.start_ticks != self.id.start_ticks {
+            return Presence::Gone;
+        }
+        self.parent_pid = stat.parent_pid;
+        self.stat = stat;
+        Presence::Here
+    }
+
+    /// Keeps `stat` open: for processes that have children, whose waited-for time matters every tick.
+    pub fn keep_stat_open(&mut self) {
+        if self.stat_file.is_none() {
+            self.stat_file = sys::open_read(PathBuffer::proc(self.id.pid, "stat").as_c_str()).ok();
+        }
+    }
+
+    /// The dearer reads: stat, io, status.
+    pub fn read_slow(&mut self, now_ns: u64, buffer: &mut [u8]) -> Presence {
+        self.slow_at_ns = now_ns;
+        if self.read_stat(buffer) == Presence::Gone {
+            return Presence::Gone;
+        }
+        match sys::read_proc(self.id.pid, "io", buffer) {
+            Ok(text) => self.io = io::parse(text).or(self.io),
+            Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
+        }
+        if let Ok(text) = sys::read_proc(self.id.pid, "status", buffer) {
+            let status = status::parse(text);
+            self.peak_rss_bytes = self.peak_rss_bytes.max(status.peak_rss_bytes.unwrap_or(self.rss_bytes));
+            self.swap_bytes = status.swap_bytes;
+            self.switches = status.switches_voluntary.zip(status.switches_involuntary);
+            self.ignores_children = status.ignores_children;
+        }
+        Presence::Here
+    }
+
+    /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
+    pub fn follow_living_thread(&mut self, buffer: &mut [u8]) {
+        let mut other = None;
+        let task = PathBuffer::proc(self.id.pid, "task");
+        let listed = sys::list_numeric(task.as_c_str(), buffer, |tid| {
+            if tid != self.id.pid {
+                other = Some(tid);
+            }
+        });
+        if listed.is_ok()
+            && let Some(tid) = other
+        {
+            self.statm_file = sys::open_read(PathBuffer::task(self.id.pid, tid, "statm").as_c_str()).ok();
+        }
+    }
+
+    /// Bytes moved by the threads that live now; children excluded, exited threads missing.
+    pub fn read_own_io(&self, buffer: &mut [u8]) -> Option<io::Io> {
+        let mut total = io::Io::default();
+        let mut tids = [0i32; 256];
+        let mut count = 0;
+        sys::list_numeric(PathBuffer::proc(self.id.pid, "task").as_c_str(), buffer, |tid| {
+            if count < tids.len() {
+                tids[count] = tid;
+                count += 1;
+            }
+        })
+        .ok()?;
+        for tid in &tids[..count] {
+            let file = sys::open_read(PathBuffer::task(self.id.pid, *tid, "io").as_c_str()).ok()?;
+            let length = sys::pread(file.as_raw_fd(), buffer, 0).ok()?;
+            let own = io::parse(&buffer[..length])?;
+            total.read_chars_bytes += own.read_chars_bytes;
+            total.write_chars_bytes += own.write_chars_bytes;
+            total.read_storage_bytes += own.read_storage_bytes;
+            total.write_storage_bytes += own.write_storage_bytes;
+        }
+        Some(total)
+    }
+
+    /// Children of the main thread, each passed to `found`. Larger families take several reads.
+    pub fn read_children(&self, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+        match &self.children_file {
+            Some(file) => read_children_of(file.as_raw_fd(), buffer, found),
+            None => read_thread_children(self.id.pid, self.id.pid, buffer, found),
+        }
+    }
+
+    /// Dear, within the budget of the caller. The descriptor cannot be kept: it binds one address space.
+    pub fn read_rollup(&mut self, buffer: &mut [u8]) -> Option<u64> {
+        let began_ns = sys::thread_cpu_ns();
+        let rollup = smaps::parse(sys::read_proc(self.id.pid, "smaps_rollup", buffer).ok()?)?;
+        let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
+        self.rollup = Some(RollupReading { rollup, cost_ns });
+        Some(cost_ns)
+    }
+
+    /// What a rollup would cost: learned from the last one, else 15 µs per megabyte (small pages).
+    pub fn rollup_cost_ns(&self) -> u64 {
+        let unknown_ns = 40_000 + self.rss_bytes / 1_000_000 * 15_000;
+        self.rollup.map_or(unknown_ns, |last| {
+            let grown = self.rss_bytes as f64 / last.rollup.rss_bytes.max(1) as f64;
+            (last.cost_ns as f64 * grown.max(0.1)) as u64 + 5_000
+        })
+    }
+
+    /// Time of the children this process has waited for; whole ticks.
+    pub fn waited_ns(&self, scale: Scale) -> u64 {
+        (self.stat.children_user_ticks + self.stat.children_system_ticks) * scale.tick_ns
+    }
+
+    /// Whether any child was ever waited for: every process that ever ran has faulted at least once.
+    pub fn has_waited(&self) -> bool {
+        self.stat.children_faults_minor > 0
+    }
+
+    /// The kernel-mode part of `cpu_ns`, by the proportion that `stat` shows.
+    pub fn system_ns(&self) -> u64 {
+        let (user, system) = (self.stat.user_ticks, self.stat.system_ticks);
+        if user + system == 0 {
+            return 0;
+        }
+        (u128::from(self.cpu_ns) * u128::from(system) / u128::from(user + system)) as u64
+    }
+
+    pub fn is_zombie(&self) -> bool {
+        self.rss_bytes == 0 && self.stat.state == b'Z'
+    }
+}
+
+fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+    let mut offset = 0u64;
+    let mut carried = 0usize;
+    loop {
+        let Ok(count) = sys::pread(file, &mut buffer[carried..], offset) else { return };
+        if count == 0 {
+            return;
+        }
+        offset += count as u64;
+        let filled = carried + count;
+        let mut at = 0;
+        // Each pid is followed by a blank; what has none yet is continued by the next read.
+        while let Some(length) = buffer[at..filled].iter().position(|byte| *byte == b' ') {
+            if let Some((pid, _)) = crate::probe::scan::number(&buffer[at..at + length]) {
+                found(pid as i32);
+            }
+            at += length + 1;
+        }
+        buffer.copy_within(at..filled, 0);
+        carried = filled - at;
+        // procfs fills at least half a page while there is more to say: a shorter answer was the last.
+        if carried == 0 && count < 2048 {
+            return;
+        }
+    }
+}
+
+/// Children of one thread.
+pub fn read_thread_children(pid: i32, tid: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+    if let Ok(file) = sys::open_read(PathBuffer::task(pid, tid, "children").as_c_str()) {
+        read_children_of(file.as_raw_fd(), buffer, found);
+    }
+}

@@ -1,0 +1,373 @@
+//! The system calls of the hot path, thin and without allocation. Everything here is Linux.
+
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// Turns the -1 of a system call into the error it stands for.
+pub fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or_default()
+}
+
+pub fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME).unwrap_or_default()
+}
+
+/// CPU time of all threads of `pid`, living and exited, in nanoseconds. Works on other users' processes and
+/// on zombies; fails when the process was reaped. The caller makes sure that the pid was not reused.
+pub fn process_cpu_ns(pid: i32) -> Option<u64> {
+    // The encoding of a process CPU clock in a clock id, fixed kernel ABI: (~pid << 3) | CPUCLOCK_SCHED.
+    clock_ns((!pid << 3) | 2)
+}
+
+/// CPU time of the calling thread.
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the kernel fills `time` when it returns 0.
+    unsafe {
+        if libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let time = time.assume_init();
+        Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+/// Opens for reading, close-on-exec.
+pub fn open_read(path: &CStr) -> io::Result<OwnedFd> {
+    // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
+    unsafe {
+        let fd = check(libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// One `pread` at `offset` into `buffer`; the bytes that came.
+pub fn pread(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    // SAFETY: the kernel writes at most `buffer.len()` bytes.
+    let count = unsafe { libc::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset as libc::off_t) };
+    if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+}
+
+/// Reads a whole (small) kernel file from offset 0 into a reused buffer, growing it when it is full.
+pub fn pread_all<'a>(fd: RawFd, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+    if buffer.capacity() == 0 {
+        buffer.reserve(4096);
+    }
+    let mut filled = 0;
+    loop {
+        buffer.resize(buffer.capacity(), 0);
+        let count = pread(fd, &mut buffer[filled..], filled as u64)?;
+        filled += count;
+        if count == 0 {
+            buffer.truncate(filled);
+            return Ok(buffer);
+        }
+        if filled == buffer.len() {
+            buffer.reserve(buffer.len());
+        }
+    }
+}
+
+/// A path under a small fixed buffer: no allocation for `/proc/123/statm`.
+pub struct PathBuffer {
+    bytes: [u8; 64],
+}
+
+impl PathBuffer {
+    /// `/proc/{pid}/{leaf}`.
+    pub fn proc(pid: i32, leaf: &str) -> PathBuffer {
+        Self::build(&[b"/proc/", digits(pid).as_slice(), b"/", leaf.as_bytes()])
+    }
+
+    /// `/proc/{pid}/task/{tid}/{leaf}`.
+    pub fn task(pid: i32, tid: i32, leaf: &str) -> PathBuffer {
+        let (pid, tid) = (digits(pid), digits(tid));
+        Self::build(&[b"/proc/", pid.as_slice(), b"/task/", tid.as_slice(), b"/", leaf.as_bytes()])
+    }
+
+    fn build(parts: &[&[u8]]) -> PathBuffer {
+        let mut path = PathBuffer { bytes: [0; 64] };
+        let mut at = 0;
+        for part in parts {
+            path.bytes[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        path
+    }
+
+    pub fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+}
+
+struct Digits {
+    bytes: [u8; 11],
+    start: usize,
+}
+
+impl Digits {
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+fn digits(value: i32) -> Digits {
+    let mut out = Digits { bytes: [0; 11], start: 11 };
+    let mut rest = value.unsigned_abs();
+    loop {
+        out.start -= 1;
+        out.bytes[out.start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return out;
+        }
+    }
+}
+
+/// One read of `/proc/PID/LEAF` without keeping it open.
+pub fn read_proc<'a>(pid: i32, leaf: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let fd = open_read(PathBuffer::proc(pid, leaf).as_c_str())?;
+    let count = pread(fd.as_raw_fd(), buffer, 0)?;
+    Ok(&buffer[..count])
+}
+
+pub fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; a fresh descriptor is ours to own. pidfds are close-on-exec.
+    unsafe {
+        let fd = check(libc::syscall(libc::SYS_pidfd_open, pid, 0) as libc::c_int)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// A monotonic timer that fires at absolute times, so that cadence does not drift.
+pub struct Timer(OwnedFd);
+
+impl Timer {
+    pub fn new() -> io::Result<Timer> {
+        // SAFETY: plain system call; a fresh descriptor is ours to own.
+        unsafe {
+            let fd =
+                check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK))?;
+            Ok(Timer(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    /// Fires once at `deadline_ns` of the monotonic clock (at once when that is past).
+    pub fn set(&self, deadline_ns: u64) -> io::Result<()> {
+        let deadline_ns = deadline_ns.max(1);
+        let spec = libc::itimerspec {
+            it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: libc::timespec {
+                tv_sec: (deadline_ns / 1_000_000_000) as libc::time_t,
+                tv_nsec: (deadline_ns % 1_000_000_000) as libc::c_long,
+            },
+        };
+        // SAFETY: `spec` outlives the call.
+        check(unsafe {
+            libc::timerfd_settime(
+                self.0.as_raw_fd(),
+                libc::TFD_TIMER_ABSTIME,
+                &raw const spec,
+                std::ptr::null_mut(),
+            )
+        })?;
+        Ok(())
+    }
+
+    /// Clears the readiness after it fired.
+    pub fn consume(&self) {
+        let mut expirations = [0u8; 8];
+        // SAFETY: reads at most eight bytes into eight; EAGAIN (nothing fired) needs no handling.
+        unsafe { libc::read(self.0.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// A wake-up that another thread can send.
+pub struct EventFd(OwnedFd);
+
+impl EventFd {
+    pub fn new() -> io::Result<EventFd> {
+        // SAFETY: plain system call; a fresh descriptor is ours to own.
+        unsafe {
+            let fd = check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?;
+            Ok(EventFd(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    pub fn notify(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: writes eight bytes from eight; a full counter (EAGAIN) is already a pending wake-up.
+        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), 8) };
+    }
+
+    pub fn consume(&self) {
+        let mut count = [0u8; 8];
+        // SAFETY: reads at most eight bytes into eight.
+        unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+    }
+}
+
+impl AsRawFd for EventFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Waits for any of `fds` to be readable; returns which, by bit. At most 64 descriptors.
+pub fn wait_readable(fds: &[RawFd], timeout_ms: i32) -> io::Result<u64> {
+    let mut set = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 64];
+    let count = fds.len().min(set.len());
+    for (slot, fd) in set.iter_mut().zip(fds) {
+        slot.fd = *fd;
+    }
+    // SAFETY: `count` entries of `set` are initialised and live.
+    let ready = unsafe { libc::poll(set.as_mut_ptr(), count as libc::nfds_t, timeout_ms) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) };
+    }
+    Ok(set[..count]
+        .iter()
+        .enumerate()
+        .filter(|(_, slot)| slot.revents != 0)
+        .fold(0, |bits, (index, _)| bits | (1 << index)))
+}
+
+/// What `wait4` said of a reaped process.
+#[derive(Clone, Copy)]
+pub struct Reaped {
+    pub pid: i32,
+    pub status: i32,
+    /// The process and all children it waited for.
+    pub usage: libc::rusage,
+}
+
+/// The next child that ended or stopped, left in place (not reaped): `(pid, si_code, si_status)`.
+pub fn peek_child(pid: Option<i32>) -> Option<(i32, i32, i32)> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let (kind, id) = pid.map_or((libc::P_ALL, 0), |pid| (libc::P_PID, pid as libc::id_t));
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG | libc::__WALL;
+    // SAFETY: `info` is zeroed, so si_pid reads 0 when nothing waits.
+    unsafe {
+        if libc::waitid(kind, id, info.as_mut_ptr(), flags) != 0 {
+            return None;
+        }
+        let info = info.assume_init();
+        (info.si_pid() != 0).then(|| (info.si_pid(), info.si_code, info.si_status()))
+    }
+}
+
+/// Takes stop and continue reports of `pid`: `(si_code, signal)`.
+pub fn take_stop_report(pid: i32) -> Option<(i32, i32)> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let flags = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
+    // SAFETY: as above.
+    unsafe {
+        if libc::waitid(libc::P_PID, pid as libc::id_t, info.as_mut_ptr(), flags) != 0 {
+            return None;
+        }
+        let info = info.assume_init();
+        (info.si_pid() != 0).then(|| (info.si_code, info.si_status()))
+    }
+}
+
+/// Reaps `pid`, which `peek_child` said has ended.
+pub fn reap(pid: i32) -> Option<Reaped> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both out-pointers are valid; rusage is plain data.
+    unsafe {
+        let got = libc::wait4(pid, &raw mut status, libc::__WALL | libc::WNOHANG, usage.as_mut_ptr());
+        (got == pid).then(|| Reaped { pid, status, usage: usage.assume_init() })
+    }
+}
+
+/// `(CPU ns, peak RSS bytes)` of this process.
+pub fn own_usage() -> (u64, u64) {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the out-pointer is valid; rusage is plain data.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    (timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime), usage.ru_maxrss as u64 * 1024)
+}
+
+pub fn timeval_ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+}
+
+/// Lifts the soft limit of open descriptors to the hard one. Call after the job was spawned: it must not
+/// inherit this. Returns the soft limit now in force.
+pub fn raise_descriptor_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid in/out pointer.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
+            return 256;
+        }
+        if limit.rlim_cur < limit.rlim_max {
+            let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
+            if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) == 0 {
+                limit.rlim_cur = limit.rlim_max;
+            }
+        }
+    }
+    limit.rlim_cur
+}
+
+/// A configuration value of the C library, such as the page size.
+pub fn sysconf(name: libc::c_int) -> u64 {
+    // SAFETY: plain query.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).unwrap_or(1)
+}
+
+/// Calls `found` with every all-digit name in a directory of procfs, without allocating.
+pub fn list_numeric(path: &CStr, buffer: &mut [u8], mut found: impl FnMut(i32)) -> io::Result<()> {
+    // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
+    let dir = unsafe {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags))?)
+    };
+    // linux_dirent64: d_ino 8 bytes, d_off 8, d_reclen 2, d_type 1, then the name.
+    const NAME_AT: usize = 19;
+    loop {
+        // SAFETY: the kernel writes at most `buffer.len()` bytes.
+        let filled = unsafe {
+            libc::syscall(libc::SYS_getdents64, dir.as_raw_fd(), buffer.as_mut_ptr(), buffer.len())
+        };
+        let filled = match filled {
+            0 => return Ok(()),
+            count if count > 0 => count as usize,
+            _ => return Err(io::Error::last_os_error()),
+        };
+        let mut at = 0;
+        while at + NAME_AT < filled {
+            let length = usize::from(u16::from_ne_bytes([buffer[at + 16], buffer[at + 17]]));
+            if let Some((pid, rest)) = crate::probe::scan::number(&buffer[at + NAME_AT..filled])
+                && rest.first() == Some(&0)
+            {
+                found(pid as i32);
+            }
+            at += length.max(NAME_AT);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The process tree under the meter: who belongs to it, found through the kernel's own lists of children,
+//! keyed by pid and start time. Orphans come to us when we are the subreaper, and stay members wherever else
+//! they are re-parented once they were seen.
+
+use crate::process::{Presence, Process, Scale, read_thread_children};
+use crate::sys::{self, PathBuffer};
+use std::collections::HashMap;
+
+/// Descriptors kept per process: statm and children; a third (stat) for parents.
+const FILES_PER_PROCESS: u64 = 2;
+
+pub struct Tree {
+    pub processes: Vec<Process>,
+    by_pid: HashMap<i32, usize>,
+    pub scale: Scale,
+    /// Our own pid when orphans are re-parented to us.
+    adopter: Option<i32>,
+    /// Children of ours that are not the job's.
+    excluded: Vec<i32>,
+    kept_files: u64,
+    file_budget: u64,
+    found: Vec<i32>,
+    pub buffer: Vec<u8>,
+    /// The kernel offers `task/TID/children`; otherwise all of /proc is searched.
+    has_children_lists: bool,
+}
+
+impl Tree {
+    /// A tree with `main` as its root. `adopter` is our pid when we are the subreaper of the job.
+    pub fn new(main_pid: i32, adopter: Option<i32>) -> Option<Tree> {
+        let mut tree = Tree {
+            processes: Vec::with_capacity(64),
+            by_pid: HashMap::with_capacity(64),
+            scale: Scale::of_this_machine(),
+            adopter,
+            excluded: Vec::new(),
+            kept_files: 0,
+            file_budget: 128,
+            found: Vec::with_capacity(64),
+            buffer: vec![0; 16 * 1024],
+            has_children_lists: true,
+        };
+        let main = Process::open(main_pid, true, true, tree.scale, &mut tree.buffer)?;
+        tree.has_children_lists =
+            sys::open_read(PathBuffer::task(main_pid, main_pid, "children").as_c_str()).is_ok();
+        tree.kept_files = FILES_PER_PROCESS + 1;
+        tree.insert(main);
+        Some(tree)
+    }
+
+    /// A child of ours that is none of the job's.
+    pub fn exclude(&mut self, pid: i32) {
+        self.excluded.push(pid);
+    }
+
+    pub fn main(&self) -> Option<&Process> {
+        self.processes.iter().find(|process| process.is_main)
+    }
+
+    pub fn get(&self, pid: i32) -> Option<&Process> {
+        self.by_pid.get(&pid).map(|index| &self.processes[*index])
+    }
+
+    pub fn get_mut(&mut self, pid: i32) -> Option<(&mut Process, &mut Vec<u8>)> {
+        let index = *self.by_pid.get(&pid)?;
+        Some((&mut self.processes[index], &mut self.buffer))
+    }
+
+    fn insert(&mut self, process: Process) {
+        self.by_pid.insert(process.id.pid, self.processes.len());
+        self.processes.push(process);
+    }
+
+    /// Takes `pid` out of the tree.
+    pub fn remove(&mut self, pid: i32) -> Option<Process> {
+        let index = self.by_pid.remove(&pid)?;
+        let process = self.processes.swap_remove(index);
+        if let Some(moved) = self.processes.get(index) {
+            self.by_pid.insert(moved.id.pid, index);
+        }
+        self.kept_files = self.kept_files.saturating_sub(FILES_PER_PROCESS);
+        Some(process)
+    }
+
+    /// The fast reads of all members; `departed` gets the ones that are gone.
+    pub fn refresh(&mut self, now_ns: u64, slow_period_ns: u64, departed: &mut Vec<i32>) {
+        let (scale, buffer) = (self.scale, &mut self.buffer);
+        for process in &mut self.processes {
+            let mut presence = process.read_fast(scale, buffer);
+            let slow_due = now_ns >= process.slow_at_ns + slow_period_ns;
+            if presence == Presence::Here && slow_due {
+                presence = process.read_slow(now_ns, buffer);
+            } else if presence == Presence::Here
+                && (process.is_main || process.has_had_children || process.rss_bytes == 0)
+            {
+                presence = process.read_stat(buffer);
+            }
+            if presence == Presence::Gone {
+                departed.push(process.id.pid);
+            } else if process.rss_bytes == 0 && process.stat.state == b'Z' && process.stat.threads > 1 {
+                process.follow_living_thread(buffer);
+            }
+        }
+    }
+
+    /// Finds members that were born since the last call; `born` gets their pids.
+    pub fn discover(&mut self, now_ns: u64, interval_ns: u64, born: &mut Vec<i32>) {
+        if !self.has_children_lists {
+            return self.discover_by_scan(born);
+        }
+        if let Some(adopter) = self.adopter {
+            let found = &mut self.found;
+            found.clear();
+            read_thread_children(adopter, adopter, &mut self.buffer, &mut |pid| found.push(pid));
+            self.adopt_found(born);
+        }
+        // Grows while it is walked: children of new members are found in the same pass.
+        let mut index = 0;
+        while index < self.processes.len() {
+            let process = &mut self.processes[index];
+            let found = &mut self.found;
+            found.clear();
+            process.read_children(&mut self.buffer, &mut |pid| found.push(pid));
+            let threads_period_ns = interval_ns.max(process.stat.threads * 1_000_000);
+            if process.stat.threads > 1 && now_ns >= process.threads_scanned_at_ns + threads_period_ns {
+                process.threads_scanned_at_ns = now_ns;
+                find_children_of_threads(process.id.pid, &mut self.buffer, found);
+            }
+            if !found.is_empty() {
+                if !process.has_had_children {
+                    process.has_had_children = true;
+                    if self.kept_files < self.file_budget {
+                        process.keep_stat_open();
+                    }
+                }
+                self.adopt_found(born);
+            }
+            index += 1;
+        }
+    }
+
+    /// Adds those of `found` that are not members yet.
+    fn adopt_found(&mut self, born: &mut Vec<i32>) {
+        for at in 0..self.found.len() {
+            let pid = self.found[at];
+            if !self.by_pid.contains_key(&pid) && !self.excluded.contains(&pid) {
+                self.add(pid, born);
+            }
+        }
+    }
+
+    fn add(&mut self, pid: i32, born: &mut Vec<i32>) {
+        if self.kept_files + FILES_PER_PROCESS > self.file_budget {
+            // Only now: small jobs never pay for it, and the job itself was spawned before.
+            let limit = sys::raise_descriptor_limit();
+            self.file_budget = self.file_budget.max(limit.saturating_sub(256));
+        }
+        let keep = self.kept_files + FILES_PER_PROCESS <= self.file_budget;
+        if let Some(process) = Process::open(pid, false, keep, self.scale, &mut self.buffer) {
+            if keep {
+                self.kept_files += FILES_PER_PROCESS;
+            }
+            self.insert(process);
+            born.push(pid);
+        }
+    }
+
+    /// Kernels without lists of children: everyone whose parent is a member is one.
+    fn discover_by_scan(&mut self, born: &mut Vec<i32>) {
+        let mut parents: HashMap<i32, Vec<i32>> = HashMap::new();
+        let mut pids = Vec::new();
+        if sys::list_numeric(c"/proc", &mut self.buffer, |pid| pids.push(pid)).is_err() {
+            return;
+        }
+        for pid in pids.into_iter().filter(|pid| !self.by_pid.contains_key(pid)) {
+            let stat = sys::read_proc(pid, "stat", &mut self.buffer).ok().and_then(crate::probe::stat::parse);
+            if let Some(stat) = stat {
+                parents.entry(stat.parent_pid).or_default().push(pid);
+            }
+        }
+        let mut queue: Vec<i32> = self.processes.iter().map(|process| process.id.pid).collect();
+        queue.extend(self.adopter);
+        while let Some(parent) = queue.pop() {
+            for pid in parents.remove(&parent).unwrap_or_default() {
+                if !self.excluded.contains(&pid) {
+                    self.add(pid, born);
+                    queue.push(pid);
+                }
+            }
+        }
+    }
+}
+
+/// Children belong to the thread that forked them: in a process with threads each has its own list.
+fn find_children_of_threads(pid: i32, buffer: &mut [u8], found: &mut Vec<i32>) {
+    let mut tids = Vec::new();
+    let task = PathBuffer::proc(pid, "task");
+    if sys::list_numeric(task.as_c_str(), buffer, |tid| tids.push(tid)).is_err() {
+        return;
+    }
+    for tid in tids.into_iter().filter(|tid| *tid != pid) {
+        read_thread_children(pid, tid, buffer, &mut |child| found.push(child));
+    }
+}

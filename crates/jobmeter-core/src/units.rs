@@ -1,0 +1,183 @@
+//! Values with units, both ways: `8GiB`, `250ms`, `1h30m`, `5%` in; human text out.
+
+/// Why a value with a unit could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitError(pub String);
+
+impl std::fmt::Display for UnitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+fn split_number(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let value: f64 = number.parse().ok()?;
+    value.is_finite().then_some((value, unit))
+}
+
+/// Reads `512`, `8GiB`, `1.5 GB`, `300M` (M, G … alone mean powers of 1024, as `ulimit` and Slurm do).
+pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    let wrong = || UnitError(format!("'{text}' is not a size; write one like 512MiB, 8GiB or 2GB"));
+    let (value, unit) = split_number(text.trim()).ok_or_else(wrong)?;
+    let factor: f64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "m" | "mib" => 1024f64.powi(2),
+        "g" | "gib" => 1024f64.powi(3),
+        "t" | "tib" => 1024f64.powi(4),
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        _ => return Err(wrong()),
+    };
+    let bytes = value * factor;
+    if bytes > u64::MAX as f64 / 2.0 {
+        return Err(wrong());
+    }
+    Ok(bytes.round() as u64)
+}
+
+/// Reads `250ms`, `10m`, `1h30m`, `1.5s`, `2d`; a bare number means seconds.
+pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
+    let wrong = || UnitError(format!("'{text}' is not a time; write one like 250ms, 10s, 1h30m or 2d"));
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Err(wrong());
+    }
+    let mut total_ns = 0f64;
+    while !rest.is_empty() {
+        let (value, tail) = split_number(rest).ok_or_else(wrong)?;
+        let unit_end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let (unit, next) = tail.split_at(unit_end);
+        let factor_ns = match unit.trim() {
+            "ns" => 1.0,
+            "us" | "µs" | "μs" => 1e3,
+            "ms" => 1e6,
+            "s" | "sec" | "" => 1e9,
+            "m" | "min" => 60e9,
+            "h" => 3600e9,
+            "d" => 86_400e9,
+            "w" => 604_800e9,
+            _ => return Err(wrong()),
+        };
+        total_ns += value * factor_ns;
+        rest = next;
+    }
+    if total_ns > i64::MAX as f64 {
+        return Err(wrong());
+    }
+    Ok(total_ns.round() as u64)
+}
+
+/// Reads `5%` or `0.05` as 0.05.
+pub fn parse_ratio(text: &str) -> Result<f64, UnitError> {
+    let wrong = || UnitError(format!("'{text}' is not a share; write one like 5% or 0.05"));
+    let (value, unit) = split_number(text.trim()).ok_or_else(wrong)?;
+    match unit.trim() {
+        "" => Ok(value),
+        "%" => Ok(value / 100.0),
+        _ => Err(wrong()),
+    }
+}
+
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut index = 0;
+    while value >= step * 0.9995 && index + 1 < units.len() {
+        value /= step;
+        index += 1;
+    }
+    if index == 0 {
+        format!("{value:.0} {}", units[0])
+    } else {
+        format!("{} {}", three_digits(value), units[index])
+    }
+}
+
+/// Three significant digits: 3.21, 32.1, 321.
+fn three_digits(value: f64) -> String {
+    match value {
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// `3.21 GB`: decimal units, as storage and RAM are sold and the peers print.
+pub fn format_bytes(bytes: u64) -> String {
+    scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB"])
+}
+
+/// `12.3 MB/s`.
+pub fn format_rate(bytes_per_s: f64) -> String {
+    format!("{}/s", scaled(bytes_per_s, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB"]))
+}
+
+/// `412 µs`, `1.52 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`.
+pub fn format_duration_ns(ns: u64) -> String {
+    let seconds = ns as f64 / 1e9;
+    if ns < 1000 {
+        format!("{ns} ns")
+    } else if ns < 999_500 {
+        format!("{} µs", three_digits(ns as f64 / 1e3))
+    } else if ns < 999_500_000 {
+        format!("{} ms", three_digits(ns as f64 / 1e6))
+    } else if seconds < 59.95 {
+        format!("{} s", three_digits(seconds))
+    } else {
+        let whole = seconds.round() as u64;
+        match whole {
+            s if s < 3600 => format!("{} min {:02} s", s / 60, s % 60),
+            s if s < 86_400 => format!("{} h {:02} min", s / 3600, s % 3600 / 60),
+            s => format!("{} d {:02} h", s / 86_400, s % 86_400 / 3600),
+        }
+    }
+}
+
+/// `12,345,678`.
+pub fn format_count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_read_as_people_write_them() {
+        assert_eq!(parse_bytes("8GiB"), Ok(8 << 30));
+        assert_eq!(parse_bytes("1.5 GB"), Ok(1_500_000_000));
+        assert_eq!(parse_bytes("300M"), Ok(300 << 20));
+        assert!(
+            parse_bytes("eight").is_err() && parse_bytes("8 apples").is_err() && parse_bytes("").is_err()
+        );
+        assert_eq!(parse_duration_ns("250ms"), Ok(250_000_000));
+        assert_eq!(parse_duration_ns("1h30m"), Ok(5_400_000_000_000));
+        assert_eq!(parse_duration_ns("0.5"), Ok(500_000_000));
+        assert!(parse_duration_ns("").is_err() && parse_duration_ns("-1s").is_err());
+        assert_eq!(parse_ratio("5%"), Ok(0.05));
+    }
+
+    #[test]
+    fn text_has_three_digits() {
+        assert_eq!(format_bytes(3_210_000_000), "3.21 GB");
+        assert_eq!(format_bytes(999_999), "1.00 MB");
+        assert_eq!(format_bytes(12), "12 B");
+        assert_eq!(format_duration_ns(1_520_000_000), "1.52 s");
+        assert_eq!(format_duration_ns(200_000_000_000), "3 min 20 s");
+        assert_eq!(format_count(1_234_567), "1,234,567");
+    }
+}
