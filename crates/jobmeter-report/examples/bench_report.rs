@@ -63,6 +63,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// The kernel's high-water mark of this process.
 fn peak_ram() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<f64>().ok());
     kib.map_or("unknown".to_owned(), |kib| format!("{:.0} MB", kib * 1024.0 / 1e6))
 }

@@ -13,9 +13,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(dir)?;
     std::fs::write(dir.join("expected.json"), expected())?;
     let sample = synthetic::run(&Plan::default());
-    let hostile = synthetic::run(&Plan { hostile: true, label: synthetic::hostile_names()[0].clone(), ..Plan::default() });
+    let hostile = synthetic::run(&Plan {
+        hostile: true,
+        label: synthetic::hostile_names()[0].clone(),
+        ..Plan::default()
+    });
     let brief = synthetic::run(&short());
-    let slow = synthetic::run(&Plan { ticks: 4_200, factor: 1.15, label: "train-resnet, larger batch".into(), gpu: false, ..Plan::default() });
+    let slow = synthetic::run(&Plan {
+        ticks: 4_200,
+        factor: 1.15,
+        label: "train-resnet, larger batch".into(),
+        gpu: false,
+        ..Plan::default()
+    });
     page(&dir.join("sample.html"), std::slice::from_ref(&sample))?;
     page(&dir.join("hostile.html"), std::slice::from_ref(&hostile))?;
     page(&dir.join("short.html"), std::slice::from_ref(&brief))?;
@@ -51,7 +61,8 @@ impl Sink for Witness {
     fn event(&mut self, _: &Event) {}
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
-        let ram = self.columns.iter().position(|column| *column == Column::of(Scope::Combined, Metric::RssBytes));
+        let ram =
+            self.columns.iter().position(|column| *column == Column::of(Scope::Combined, Metric::RssBytes));
         let value = ram.and_then(|index| values[index]).unwrap_or(0);
         self.peak = self.peak.max((value, t_ns));
     }
@@ -71,7 +82,12 @@ fn page(path: &Path, runs: &[RunData]) -> Result<(), Box<dyn std::error::Error>>
     Ok(std::fs::write(path, html::render(runs)?)?)
 }
 
-fn picture(dir: &Path, name: &str, runs: &[RunData], options: &plot::PlotOptions) -> Result<(), Box<dyn std::error::Error>> {
+fn picture(
+    dir: &Path,
+    name: &str,
+    runs: &[RunData],
+    options: &plot::PlotOptions,
+) -> Result<(), Box<dyn std::error::Error>> {
     let scene = plot::scene(runs, options)?;
     std::fs::write(dir.join(format!("{name}.svg")), plot::to_svg(&scene))?;
     Ok(std::fs::write(dir.join(format!("{name}.png")), plot::to_png(&scene, 1.0)?)?)

@@ -41,7 +41,10 @@ impl Series {
     pub fn thinned(&self, limit: usize) -> Vec<(u64, Option<Point>)> {
         let group = self.points.len().div_ceil(limit.max(1)).max(1);
         let times = self.t_ns.chunks(group);
-        times.zip(self.points.chunks(group)).map(|(t, points)| (t[t.len() / 2], Point::together(points))).collect()
+        times
+            .zip(self.points.chunks(group))
+            .map(|(t, points)| (t[t.len() / 2], Point::together(points)))
+            .collect()
     }
 }
 

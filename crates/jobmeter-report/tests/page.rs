@@ -8,7 +8,13 @@ use jobmeter_report::html;
 use synthetic::{Plan, hostile_names};
 
 fn hostile_page(interactive: bool) -> String {
-    let plan = Plan { hostile: true, label: hostile_names()[2].clone(), ticks: 300, processes: 200, ..Plan::default() };
+    let plan = Plan {
+        hostile: true,
+        label: hostile_names()[2].clone(),
+        ticks: 300,
+        processes: 200,
+        ..Plan::default()
+    };
     let runs = [synthetic::run(&plan), synthetic::run(&Plan { label: "b".into(), ..plan })];
     if interactive { html::render(&runs) } else { html::render_static(&runs) }.expect("a page")
 }
@@ -34,7 +40,8 @@ fn the_page_asks_nothing_of_any_network() {
     for interactive in [true, false] {
         let page = hostile_page(interactive);
         assert!(page.contains("default-src 'none'"));
-        for reach in ["src=\"http", "href=\"http", "url(", "@import", "<link", "<iframe", "<object", "<form"] {
+        for reach in ["src=\"http", "href=\"http", "url(", "@import", "<link", "<iframe", "<object", "<form"]
+        {
             assert!(!page.contains(reach), "found {reach}");
         }
         // A style attribute would be refused by the policy.
@@ -50,7 +57,8 @@ fn an_hour_at_one_second_stays_below_a_megabyte() {
 
 #[test]
 fn figures_come_first_with_their_quality() {
-    let page = html::render(&[synthetic::run(&Plan { ticks: 60, processes: 3, ..Plan::default() })]).expect("a page");
+    let page = html::render(&[synthetic::run(&Plan { ticks: 60, processes: 3, ..Plan::default() })])
+        .expect("a page");
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is missing"));
     assert!(place("Succeeded") < place("Peak RAM") && place("Peak RAM") < place("Over time"));
     assert!(place("between 11 GiB and 11.9 GiB") > 0);
@@ -73,7 +81,10 @@ fn a_run_without_ticks_and_a_run_of_one_tick_have_a_page() {
     for ticks in [0, 1] {
         let mut builder = jobmeter_report::SeriesBuilder::new(64);
         use jobmeter_core::Sink;
-        builder.define(&jobmeter_core::Column::of(jobmeter_core::Scope::Combined, jobmeter_core::Metric::RssBytes));
+        builder.define(&jobmeter_core::Column::of(
+            jobmeter_core::Scope::Combined,
+            jobmeter_core::Metric::RssBytes,
+        ));
         (0..ticks).for_each(|tick| builder.tick(tick, &[Some(5)]));
         let run = builder.finish("tiny", synthetic::summary(&Plan { ticks: 0, ..Plan::default() }));
         assert!(html::render(std::slice::from_ref(&run)).is_ok());

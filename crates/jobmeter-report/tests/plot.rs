@@ -28,7 +28,8 @@ fn hostile_names_do_not_become_elements() {
     assert!(svg.contains("&lt;script&gt;"));
     // Every element that is opened is one of ours.
     for tag in svg.split('<').skip(1) {
-        let name: String = tag.trim_start_matches('/').chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(|c| c.is_ascii_alphabetic()).collect();
         assert!(["svg", "title", "desc", "rect", "path", "text"].contains(&name.as_str()), "<{name}");
     }
 }
@@ -36,13 +37,24 @@ fn hostile_names_do_not_become_elements() {
 #[test]
 fn the_picture_has_the_asked_width_and_something_on_it() {
     for (theme, width) in [(Theme::Light, 800), (Theme::Dark, 1200)] {
-        let scene = plot::scene(&[run(false)], &PlotOptions { theme, width, ..PlotOptions::default() }).expect("a scene");
+        let scene = plot::scene(&[run(false)], &PlotOptions { theme, width, ..PlotOptions::default() })
+            .expect("a scene");
         let png = plot::to_png(&scene, 1.0).expect("png");
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         assert_eq!(u32::from_be_bytes([png[16], png[17], png[18], png[19]]), width);
         assert!(png.len() > 20_000, "{} bytes: hardly a picture", png.len());
         let svg = plot::to_svg(&scene);
-        for text in ["CPU, cores in use", "RAM", "GPU, share of time busy", "Storage of the job", "Network of the machine", "load data", "train", "best checkpoint", "Memory limit 12 GiB"] {
+        for text in [
+            "CPU, cores in use",
+            "RAM",
+            "GPU, share of time busy",
+            "Storage of the job",
+            "Network of the machine",
+            "load data",
+            "train",
+            "best checkpoint",
+            "Memory limit 12 GiB",
+        ] {
             assert!(svg.contains(text), "{text} is missing");
         }
         assert!(svg.len() < 400_000, "{} bytes", svg.len());

@@ -1,6 +1,6 @@
 use super::*;
 use jobmeter_core::summary::{Limits, Overhead, SCHEMA_VERSION};
-use jobmeter_core::{Metric, MarkKind, ProcessId, RunInfo, Scope, Verdict};
+use jobmeter_core::{MarkKind, Metric, ProcessId, RunInfo, Scope, Verdict};
 use proptest::prelude::*;
 
 pub(crate) fn empty_summary() -> Summary {
@@ -130,7 +130,8 @@ fn a_counter_that_runs_backwards_is_a_gap_and_a_missing_reading_is_bridged() {
     let rows = [Some(0), Some(100), Some(40), Some(140), None, Some(340)];
     let rows: Vec<_> = rows.iter().enumerate().map(|(t, value)| (t as u64 * second, vec![*value])).collect();
     let run = build(64, &[counter()], &rows);
-    let rates: Vec<Option<f64>> = run.series[0].points.iter().map(|point| point.map(|point| point.mean)).collect();
+    let rates: Vec<Option<f64>> =
+        run.series[0].points.iter().map(|point| point.map(|point| point.mean)).collect();
     assert_eq!(rates, [None, Some(100.0), None, Some(100.0), None, Some(100.0)]);
 }
 
@@ -153,7 +154,9 @@ fn a_column_that_comes_late_is_unknown_before() {
     let run = builder.finish("late", empty_summary());
     let points = &run.series[1].points;
     assert_eq!(points.len(), run.series[0].points.len());
-    assert!(points[0].is_none() && points.last().is_some_and(|point| point.is_some_and(|point| point.max == 7.0)));
+    assert!(
+        points[0].is_none() && points.last().is_some_and(|point| point.is_some_and(|point| point.max == 7.0))
+    );
 }
 
 fn mark(t_ns: u64, name: &str, kind: MarkKind) -> Event {
@@ -181,7 +184,10 @@ fn phases_nest_and_those_left_open_end_with_the_run() {
         run.spans.iter().map(|span| (span.name.as_str(), span.begin_ns, span.end_ns, span.lane)).collect();
     assert_eq!(spans, [("outer", 0, 100, 0), ("inner", 10, 20, 1), ("inner", 30, 50, 1)]);
     let inner = &run.phases[1];
-    assert_eq!((inner.calls, inner.total_ns, inner.min_ns, inner.max_ns, inner.std_ns), (2, 30, 10, 20, Some(5)));
+    assert_eq!(
+        (inner.calls, inner.total_ns, inner.min_ns, inner.max_ns, inner.std_ns),
+        (2, 30, 10, 20, Some(5))
+    );
     assert_eq!(run.marks.len(), 1);
 }
 
@@ -210,7 +216,9 @@ fn too_many_processes_keep_the_longest_and_count_the_rest() {
 #[test]
 fn concurrent_phases_do_not_overlap_in_a_lane() {
     let mut builder = SeriesBuilder::new(16);
-    for (t_ns, kind, tid) in [(0, MarkKind::Begin, 1), (5, MarkKind::Begin, 2), (8, MarkKind::End, 1), (9, MarkKind::End, 2)] {
+    for (t_ns, kind, tid) in
+        [(0, MarkKind::Begin, 1), (5, MarkKind::Begin, 2), (8, MarkKind::End, 1), (9, MarkKind::End, 2)]
+    {
         builder.event(&Event::Mark { t_ns, name: format!("of {tid}"), kind, pid: 1, tid });
     }
     let run = builder.finish("threads", empty_summary());
