@@ -81,7 +81,7 @@ proptest! {
     /// The highest per-tick rate of a counter survives, and the rates add up to the counter again.
     #[test]
     fn rates_of_a_counter_keep_their_peak_and_their_total(
-        steps in proptest::collection::vec((MIN_RATE_INTERVAL_NS..3_000_000_000u64, 0u64..1 << 30), 2..300),
+        steps in proptest::collection::vec((RATE_WINDOW_NS..3_000_000_000u64, 0u64..1 << 30), 2..300),
         buckets in 2usize..40,
     ) {
         let (mut t_ns, mut total) = (0, 0);
@@ -99,7 +99,7 @@ proptest! {
         builder.define(&counter());
         rows.iter().for_each(|(t_ns, values)| builder.tick(*t_ns, values));
         let sum: f64 = builder.tracks[0].cells.iter().map(Cell::integral).sum();
-        prop_assert!((sum / 1e9 - total as f64).abs() <= total as f64 * 1e-9 + 1e-6);
+        prop_assert!((sum / 1e9 - total as f64).abs() <= total as f64 * 1e-6 + 1e-6);
     }
 
     #[test]
@@ -132,11 +132,11 @@ fn a_counter_that_runs_backwards_is_a_gap_and_a_missing_reading_is_bridged() {
     let run = build(64, &[counter()], &rows);
     let rates: Vec<Option<f64>> =
         run.series[0].points.iter().map(|point| point.map(|point| point.mean)).collect();
-    assert_eq!(rates, [None, Some(100.0), None, Some(100.0), None, Some(100.0)]);
+    assert_eq!(rates, [None, Some(100.0), None, Some(100.0), Some(100.0), Some(100.0)]);
 }
 
 #[test]
-fn two_ticks_closer_than_the_kernels_clock_make_one_rate() {
+fn two_ticks_closer_than_the_rate_window_make_one_rate() {
     let rows: Vec<_> = [(0, 0), (1_000_000_000, 10), (1_000_001_000, 1_000_010), (2_000_000_000, 1_000_020)]
         .map(|(t_ns, value)| (t_ns, vec![Some(value)]))
         .to_vec();
@@ -223,4 +223,42 @@ fn concurrent_phases_do_not_overlap_in_a_lane() {
     }
     let run = builder.finish("threads", empty_summary());
     assert_eq!(run.spans.iter().map(|span| span.lane).collect::<Vec<_>>(), [0, 1]);
+}
+
+/// Marks come with a tick of the same time, before or after it; the difference is exact either way.
+#[test]
+fn a_phase_shorter_than_a_tick_has_exact_cpu_time() {
+    let columns = [Column::of(Scope::Combined, Metric::CpuNs), gauge()];
+    for mark_first in [true, false] {
+        let mut builder = SeriesBuilder::new(16);
+        columns.iter().for_each(|column| builder.define(column));
+        builder.tick(0, &[Some(0), Some(10)]);
+        for (t_ns, kind, cpu_ns, rss) in
+            [(1_000, MarkKind::Begin, 700, 90), (2_500, MarkKind::End, 1_900, 40)]
+        {
+            if mark_first {
+                builder.event(&mark(t_ns, "short", kind));
+            }
+            builder.tick(t_ns, &[Some(cpu_ns), Some(rss)]);
+            if !mark_first {
+                builder.event(&mark(t_ns, "short", kind));
+            }
+        }
+        builder.tick(1_000_000_000, &[Some(900_000_000), Some(1_000)]);
+        let run = builder.finish("exact", empty_summary());
+        let row = &run.phases[0];
+        assert_eq!((row.total_ns, row.cpu_ns, row.peak_rss_bytes), (1_500, Some(1_200), Some(90)));
+    }
+}
+
+#[test]
+fn a_phase_whose_boundary_was_not_measured_has_unknown_cpu_time() {
+    let mut builder = SeriesBuilder::new(16);
+    builder.define(&Column::of(Scope::Combined, Metric::CpuNs));
+    builder.tick(0, &[Some(0)]);
+    builder.event(&mark(500, "loose", MarkKind::Begin));
+    builder.tick(1_000, &[Some(400)]);
+    builder.event(&mark(1_000, "loose", MarkKind::End));
+    let run = builder.finish("loose", empty_summary());
+    assert_eq!((run.phases[0].total_ns, run.phases[0].cpu_ns), (500, None));
 }

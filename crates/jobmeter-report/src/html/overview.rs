@@ -21,7 +21,7 @@ pub(super) fn head(index: usize, run: &RunData, several: bool) -> Markup {
                 @if several { span.run-dot.(format!("c{}", index % 6)) {} }
                 h1 id=(format!("run-{index}-title")) { bdi.name { (visible(&run.label, 400)) } }
             }
-            p.verdict-text { (visible(&verdict.text, 2_000)) }
+            p.verdict-text { (format::sentence(&visible(&verdict.text, 2_000))) }
             @if !verdict.evidence.is_empty() {
                 ul.evidence { @for line in &verdict.evidence { li { (visible(line, 1_000)) } } }
             }

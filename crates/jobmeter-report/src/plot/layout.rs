@@ -112,7 +112,10 @@ fn heading(scene: &mut Scene, runs: &[RunData], palette: &Palette, y: f32) -> f3
     y += 19.0;
     let wall =
         run.summary.run.wall_ns.map(|ns| format!(" after {}", format::duration(ns))).unwrap_or_default();
-    let text = format!("{}{wall}", format::visible(run.summary.verdict.text.trim_end_matches('.'), 300));
+    let text = format!(
+        "{}{wall}",
+        format::sentence(&format::visible(run.summary.verdict.text.trim_end_matches('.'), 300))
+    );
     scene.text((MARGIN, y), 12.0, Anchor::Start, palette.faint, font::fit(&text, 12.0, false, room));
     y + 8.0
 }
