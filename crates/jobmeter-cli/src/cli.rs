@@ -34,6 +34,10 @@ enum Command {
     Advise(cmd::advise::AdviseArgs),
     /// List the cheapest servers that fit
     Servers(cmd::servers::ServersArgs),
+    /// One self-contained page about recorded runs
+    Report(cmd::report::ReportArgs),
+    /// Charts of recorded runs as SVG or PNG
+    Plot(cmd::plot::PlotArgs),
     /// Mark a moment or a phase from inside a measured job
     Mark(cmd::mark::MarkArgs),
     /// List the recorded runs
@@ -74,6 +78,8 @@ pub(crate) fn dispatch() -> u8 {
         Command::Show(args) => cmd::show::main(args),
         Command::Advise(args) => cmd::advise::main(args),
         Command::Servers(args) => cmd::servers::main(args),
+        Command::Report(args) => cmd::report::main(args),
+        Command::Plot(args) => cmd::plot::main(args),
         Command::Mark(args) => cmd::mark::main(args),
         Command::Ls(args) => cmd::ls::main(args),
         Command::Rm(args) => cmd::rm::main(args),
