@@ -2,11 +2,13 @@
 //! numbers end on; those live in jobmeter-record, jobmeter-report and the command line.
 
 pub mod accumulate;
+pub mod cadence;
 pub mod cgroup;
 pub mod event;
 pub mod finish;
 pub mod layout;
 pub mod ledger;
+pub mod marks;
 pub mod memory;
 pub mod meter;
 pub mod metric;
@@ -14,11 +16,14 @@ pub mod peaks;
 pub mod perf;
 pub mod probe;
 pub mod process;
+pub mod spawn;
 pub mod summary;
+pub mod supervise;
 pub mod sys;
 pub mod system_columns;
 pub mod tree;
 pub mod units;
+pub mod verdict;
 
 pub use event::{Event, MarkKind, ProcessId, Sink};
 pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Scope, Unit};

@@ -1,0 +1,100 @@
+//! `jobmeter ls`: the stored runs, newest first.
+
+use jobmeter_record::{ExitFilter, Filter, Store, clock, id, table, text};
+use std::io::{IsTerminal, Write};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter ls -n 10
+  jobmeter ls --name 'train*' --exit failed --since 7d
+  jobmeter ls --tag gpu=a100 --json | jq '.[].wall_ns'")]
+pub(crate) struct LsArgs {
+    /// Only runs of this name (`*` and `?` match)
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Only runs whose command line contains this text
+    #[arg(long, value_name = "TEXT")]
+    command: Option<String>,
+    /// Only runs with this tag, or with this value of it
+    #[arg(long, value_name = "K[=V]")]
+    tag: Vec<String>,
+    /// Only runs that began at or after this moment: 2026-11-15, 2026-11-15T22:00, or 7d ago
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+    /// Only runs that began at or before this moment
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+    /// Only runs with this exit code, or `failed`, or `running`
+    #[arg(long, value_name = "CODE")]
+    exit: Option<String>,
+    /// Only runs of this host (`*` and `?` match)
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// One JSON array of objects instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn main(args: LsArgs) -> Result<u8, String> {
+    let store = Store::open_default().map_err(|error| error.to_string())?;
+    let filter = filter(&args)?;
+    let listing = store.list(&filter, args.limit).map_err(|error| error.to_string())?;
+    for (_, error) in &listing.unreadable {
+        // The listing is still of use; the file is named so that it can be looked at or removed.
+        writeln!(std::io::stderr(), "jobmeter: {error}").map_err(|error| error.to_string())?;
+    }
+    let out = if args.json {
+        format!("{:#}\n", table::json(&listing.runs))
+    } else if listing.runs.is_empty() {
+        let place = text::printable(&store.directory().to_string_lossy());
+        let which = if filter.is_empty() { "" } else { " that fit" };
+        format!("No stored runs{which} in {place}.\n")
+    } else {
+        table::text(&listing.runs, terminal_width())
+    };
+    super::out::print(&out)
+}
+
+fn filter(args: &LsArgs) -> Result<Filter, String> {
+    let now = id::now_unix_ns();
+    let moment = |text: &Option<String>| match text {
+        Some(text) => clock::parse_moment(text, now).map(Some).map_err(|error| error.to_string()),
+        None => Ok(None),
+    };
+    let tag = |tag: &String| match tag.split_once('=') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (tag.clone(), None),
+    };
+    let exit = match args.exit.as_deref() {
+        None => None,
+        Some("failed") => Some(ExitFilter::Failed),
+        Some("running") => Some(ExitFilter::Running),
+        Some(code) => Some(ExitFilter::Code(code.parse().map_err(|_| {
+            format!("'{}' is not an exit; write a number, failed or running", text::printable(code))
+        })?)),
+    };
+    Ok(Filter {
+        name: args.name.clone(),
+        command: args.command.clone(),
+        tags: args.tag.iter().map(tag).collect(),
+        since_unix_ns: moment(&args.since)?,
+        until_unix_ns: moment(&args.until)?,
+        exit,
+        host: args.host.clone(),
+    })
+}
+
+/// Columns of the terminal on standard output; `None` when it is a pipe or a file.
+fn terminal_width() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    // SAFETY: the kernel fills the struct we own.
+    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
+    // SAFETY: TIOCGWINSZ writes one winsize.
+    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
+    (answer == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+}

@@ -1,0 +1,72 @@
+//! What a listing shows of a run, small enough to be read with one look at the end of the file.
+
+use jobmeter_core::{RunInfo, Summary};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Digest {
+    pub id: String,
+    pub mode: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
+    /// Hostile text, as in [`RunInfo`].
+    #[serde(default)]
+    pub command: Vec<String>,
+    #[serde(default)]
+    pub host: String,
+    pub pid: i32,
+    pub started_unix_ns: u64,
+    /// `None` while the run goes on or after a crash.
+    pub wall_ns: Option<u64>,
+    /// Kind of the verdict; `None` while the run goes on or after a crash.
+    pub verdict: Option<String>,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    /// CPU time of main and descendants.
+    pub cpu_ns: Option<u64>,
+    /// Peak resident memory of main and descendants.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+impl Digest {
+    /// What is known from the header alone.
+    pub fn of_unfinished(info: &RunInfo) -> Digest {
+        Digest {
+            id: info.id.clone(),
+            mode: info.mode.clone(),
+            name: info.name.clone(),
+            tags: info.tags.clone(),
+            command: info.command.clone(),
+            host: info.host.clone(),
+            pid: info.pid,
+            started_unix_ns: info.started_unix_ns,
+            wall_ns: None,
+            verdict: None,
+            exit_code: None,
+            signal: None,
+            cpu_ns: None,
+            peak_rss_bytes: None,
+        }
+    }
+
+    pub fn of(summary: &Summary) -> Digest {
+        let figure = |key: &str| summary.combined.get(key).and_then(|figure| figure.as_u64());
+        Digest {
+            wall_ns: summary.run.wall_ns,
+            verdict: Some(summary.verdict.kind.clone()),
+            exit_code: summary.verdict.exit_code,
+            signal: summary.verdict.signal,
+            cpu_ns: figure("cpu_ns"),
+            peak_rss_bytes: figure("rss_bytes_max"),
+            ..Digest::of_unfinished(&summary.run)
+        }
+    }
+
+    /// Whether the run ended in order and its summary is stored.
+    pub fn is_finished(&self) -> bool {
+        self.verdict.is_some()
+    }
+}

@@ -1,0 +1,86 @@
+//! The one error type of this crate: what was attempted, on which file, and the cause.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub enum RecordError {
+    /// A system call failed: `action` is a verb phrase such as "create".
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    /// The target exists and overwriting was not asked for.
+    Exists { path: PathBuf },
+    /// Bytes that are no run file, or of a version this program does not know.
+    NotARun { path: PathBuf, reason: String },
+    /// A selector that names no run, or more than one.
+    Selector { selector: String, reason: String },
+    /// The caller asked for something that cannot be done; the text says what would be right.
+    Invalid(String),
+    /// A figure could not be turned into its stored form.
+    Encode(String),
+}
+
+impl RecordError {
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> RecordError {
+        RecordError::Io { action, path: path.to_owned(), source }
+    }
+
+    /// The cause, when the system gave one.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            RecordError::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Io { action, path, source } => {
+                write!(f, "cannot {action} {}: {}", path.escape_default_lossy(), plain(source))
+            }
+            RecordError::Exists { path } => {
+                write!(f, "{} exists already; use --force to replace it", path.escape_default_lossy())
+            }
+            RecordError::NotARun { path, reason } => {
+                write!(f, "{} is not a readable run file: {reason}", path.escape_default_lossy())
+            }
+            RecordError::Selector { selector, reason } => {
+                write!(f, "no run for `{}`: {reason}", crate::text::printable(selector))
+            }
+            RecordError::Invalid(text) | RecordError::Encode(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RecordError::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// The system's sentence without Rust's "(os error 28)", in lower case as the middle of a sentence.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => text.to_owned(),
+    }
+}
+
+/// Paths may hold control characters; messages go to a terminal.
+trait EscapePath {
+    fn escape_default_lossy(&self) -> String;
+}
+
+impl EscapePath for Path {
+    fn escape_default_lossy(&self) -> String {
+        crate::text::printable(&self.to_string_lossy())
+    }
+}

@@ -1,0 +1,29 @@
+//! The run file, the run store and the exports: everything about a run once its numbers are measured.
+//!
+//! [`Writer`] takes the engine's stream and appends it to a `*.jobmeter` file, [`Run`] reads one back,
+//! whole or broken. docs/run-file.md describes the bytes.
+
+pub mod clock;
+mod digest;
+pub mod downsample;
+mod error;
+mod event_codec;
+mod frame;
+pub mod id;
+mod lane;
+mod output;
+mod reader;
+pub mod redact;
+mod source;
+mod store;
+pub mod text;
+mod tick;
+mod varint;
+mod writer;
+
+pub use digest::Digest;
+pub use error::RecordError;
+pub use output::{SharedBuffer, Target};
+pub use reader::{Damage, Frame, Frames, Replayed, Run, read_digest};
+pub use store::{ExitFilter, Filter, Listing, PruneRule, State, Store, StoredRun, table};
+pub use writer::Writer;

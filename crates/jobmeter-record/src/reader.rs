@@ -1,0 +1,371 @@
+//! The reading end: header, trailer and the stream of frames. Any bytes may come in; what is whole and
+//! checked comes out, with a note where it ended.
+
+use crate::digest::Digest;
+use crate::error::RecordError;
+use crate::event_codec::{Decoded, decode_column, decode_event};
+use crate::frame::{self, Footer, FrameKind, MAGIC, PREAMBLE_LEN, VERSION};
+use crate::source::{FrameWalk, Source, Step};
+use crate::tick::TickCodec;
+use crate::varint::Cursor;
+use jobmeter_core::{Column, Event, RunInfo, Sink, Summary};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A recorded run, finished or not. Cheap to clone; each call of [`Run::frames`] reads from the start.
+#[derive(Debug, Clone)]
+pub struct Run {
+    path: PathBuf,
+    source: Source,
+    info: RunInfo,
+    body_at: u64,
+    footer: Option<Footer>,
+}
+
+/// Where and why a file stopped being readable. What came before is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    pub offset: u64,
+    pub reason: String,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the record is damaged at byte {}: {}; what came before is used", self.offset, self.reason)
+    }
+}
+
+/// What [`Run::replay`] found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Replayed {
+    pub ticks: u64,
+    pub events: u64,
+    pub last_t_ns: Option<u64>,
+    /// The stored summary; absent after a crash and while the run goes on.
+    pub summary: Option<Box<Summary>>,
+    pub damage: Option<Damage>,
+}
+
+impl Run {
+    pub fn open(path: &Path) -> Result<Run, RecordError> {
+        let source = Source::open(path).map_err(|error| RecordError::io("open", path, error))?;
+        Run::new(source, path)
+    }
+
+    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<Run, RecordError> {
+        Run::new(Source::Bytes(bytes.into()), Path::new("memory"))
+    }
+
+    fn new(source: Source, path: &Path) -> Result<Run, RecordError> {
+        let broken = |reason: &str| RecordError::NotARun { path: path.to_owned(), reason: reason.to_owned() };
+        let failed = |error| RecordError::io("read", path, error);
+        let preamble = source.read(0, PREAMBLE_LEN).map_err(failed)?;
+        check_preamble(&preamble).map_err(|reason| broken(&reason))?;
+        let mut walk = FrameWalk::new(source.clone(), PREAMBLE_LEN as u64);
+        let info = match walk.step() {
+            Step::Frame(kind) if kind == FrameKind::Header as u8 => serde_json::from_slice(walk.payload())
+                .map_err(|_| broken("its header cannot be understood"))?,
+            Step::Frame(_) => return Err(broken("it does not begin with a header")),
+            Step::End => return Err(broken("it ends before its header")),
+            Step::Broken(reason) => return Err(broken(&format!("its header is damaged ({reason})"))),
+        };
+        let len = source.len().map_err(failed)?;
+        let tail_at = len.saturating_sub(Footer::LEN as u64);
+        let footer = Footer::parse(&source.read(tail_at, Footer::LEN).map_err(failed)?)
+            .filter(|footer| footer.trailer_at <= footer.digest_at && footer.digest_at < len);
+        Ok(Run { path: path.to_owned(), body_at: walk.offset(), source, info, footer })
+    }
+
+    /// The file, or `memory`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was known when the run began. The summary holds the same with the wall time and tick counts.
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Whether the file has its trailer. Without one the run still goes on, or its recorder was killed.
+    pub fn is_finished(&self) -> bool {
+        self.footer.is_some()
+    }
+
+    /// The stored summary, found through the footer without reading the ticks.
+    pub fn summary(&self) -> Option<Summary> {
+        let payload = self.trailer_frame(FrameKind::Summary)?;
+        serde_json::from_slice(&payload).ok()
+    }
+
+    /// Every column of the run. A finished run has the list in its trailer; otherwise the file is scanned.
+    pub fn columns(&self) -> Vec<Column> {
+        self.stored_columns().unwrap_or_else(|| {
+            let mut frames = self.frames();
+            while frames.next().is_some() {}
+            frames.columns
+        })
+    }
+
+    fn stored_columns(&self) -> Option<Vec<Column>> {
+        let payload = self.trailer_frame(FrameKind::Columns)?;
+        let mut cursor = Cursor::new(&payload);
+        let mut columns = Vec::new();
+        while !cursor.is_empty() {
+            let len = usize::try_from(cursor.varint()?).ok()?;
+            let (_, column) = decode_column(&mut Cursor::new(cursor.bytes(len)?))?;
+            columns.extend(column);
+        }
+        Some(columns)
+    }
+
+    fn trailer_frame(&self, wanted: FrameKind) -> Option<Vec<u8>> {
+        let mut walk = FrameWalk::new(self.source.clone(), self.footer?.trailer_at);
+        loop {
+            match walk.step() {
+                Step::Frame(kind) if kind == wanted as u8 => return Some(walk.payload().to_vec()),
+                Step::Frame(_) => {}
+                Step::End | Step::Broken(_) => return None,
+            }
+        }
+    }
+
+    /// The stream of the run from its beginning, with one block of it in memory.
+    pub fn frames(&self) -> Frames {
+        Frames {
+            walk: FrameWalk::new(self.source.clone(), self.body_at),
+            codec: TickCodec::default(),
+            columns: Vec::new(),
+            shown: Vec::new(),
+            hides: false,
+            all_values: Vec::new(),
+            values: Vec::new(),
+            unknown: 0,
+            damage: None,
+            ended: false,
+        }
+    }
+
+    /// Feeds columns, events and ticks to a sink in the order they were recorded.
+    pub fn replay(&self, sink: &mut dyn Sink) -> Replayed {
+        let mut frames = self.frames();
+        let mut result = Replayed::default();
+        while let Some(frame) = frames.next() {
+            match frame {
+                Frame::Define(column) => sink.define(column),
+                Frame::Event(event) => {
+                    result.events += 1;
+                    sink.event(&event);
+                }
+                Frame::Tick { t_ns, values } => {
+                    result.ticks += 1;
+                    result.last_t_ns = Some(t_ns);
+                    sink.tick(t_ns, values);
+                }
+                Frame::Summary(summary) => result.summary = Some(summary),
+            }
+        }
+        result.damage = frames.damage;
+        result
+    }
+}
+
+pub(crate) fn check_preamble(bytes: &[u8]) -> Result<(), String> {
+    let Some((magic, version)) = bytes.split_first_chunk::<8>() else {
+        return Err("it is too short".to_owned());
+    };
+    if *magic != MAGIC {
+        return Err("it does not begin with JOBMETER".to_owned());
+    }
+    let Ok(version) = version.try_into().map(u32::from_le_bytes) else {
+        return Err("it is too short".to_owned());
+    };
+    if version != VERSION {
+        return Err(format!("it has format version {version}; this program reads version {VERSION}"));
+    }
+    Ok(())
+}
+
+/// One step of a run.
+#[derive(Debug)]
+pub enum Frame<'a> {
+    Define(&'a Column),
+    /// `values[i]` belongs to the `i`-th column defined so far.
+    Tick {
+        t_ns: u64,
+        values: &'a [Option<u64>],
+    },
+    Event(Event),
+    Summary(Box<Summary>),
+}
+
+/// The stream of a run. A lending iterator: a tick's values are valid until the next step.
+#[derive(Debug)]
+pub struct Frames {
+    walk: FrameWalk,
+    codec: TickCodec,
+    columns: Vec<Column>,
+    /// Per stored column: its index among the columns this version knows.
+    shown: Vec<Option<u32>>,
+    hides: bool,
+    all_values: Vec<Option<u64>>,
+    values: Vec<Option<u64>>,
+    unknown: u64,
+    damage: Option<Damage>,
+    ended: bool,
+}
+
+/// A frame after decoding; ticks and columns stay in `Frames`.
+enum Taken {
+    Define,
+    Tick(u64),
+    Event(Event),
+    Summary(Box<Summary>),
+    Nothing,
+}
+
+impl Frames {
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Frame<'_>> {
+        while !self.ended {
+            let at = self.walk.offset();
+            let taken = match self.walk.step() {
+                Step::Frame(kind) => self.take(kind),
+                Step::End => {
+                    self.ended = true;
+                    break;
+                }
+                Step::Broken(reason) => Err(reason),
+            };
+            match taken {
+                Ok(Taken::Nothing) => {}
+                Ok(Taken::Define) => return self.columns.last().map(Frame::Define),
+                Ok(Taken::Tick(t_ns)) => {
+                    let values = if self.hides { &self.values } else { &self.all_values };
+                    return Some(Frame::Tick { t_ns, values });
+                }
+                Ok(Taken::Event(event)) => return Some(Frame::Event(event)),
+                Ok(Taken::Summary(summary)) => return Some(Frame::Summary(summary)),
+                Err(reason) => {
+                    self.damage = Some(Damage { offset: at, reason });
+                    self.ended = true;
+                }
+            }
+        }
+        None
+    }
+
+    /// The columns met so far.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Why the stream ended early, once it has ended.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// Frames and events of a later version that were passed over.
+    pub fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    fn take(&mut self, kind: u8) -> Result<Taken, String> {
+        match FrameKind::from_byte(kind) {
+            Some(FrameKind::Define) => self.take_define(),
+            Some(FrameKind::Tick) => self.take_tick(),
+            Some(FrameKind::Event) => self.take_event(),
+            Some(FrameKind::Summary) => serde_json::from_slice(self.walk.payload())
+                .map(|summary| Taken::Summary(Box::new(summary)))
+                .map_err(|error| format!("the summary cannot be understood: {error}")),
+            Some(FrameKind::Header) => Err("a second header".to_owned()),
+            Some(FrameKind::Footer) => {
+                self.ended = true;
+                Ok(Taken::Nothing)
+            }
+            Some(FrameKind::Columns | FrameKind::Digest) => Ok(Taken::Nothing),
+            None => {
+                self.unknown += 1;
+                Ok(Taken::Nothing)
+            }
+        }
+    }
+
+    fn take_define(&mut self) -> Result<Taken, String> {
+        let (quantum, column) = decode_column(&mut Cursor::new(self.walk.payload()))
+            .ok_or_else(|| "a malformed column".to_owned())?;
+        self.codec.add_column(quantum);
+        let Some(column) = column else {
+            self.unknown += 1;
+            self.hides = true;
+            self.shown.push(None);
+            return Ok(Taken::Nothing);
+        };
+        self.shown.push(u32::try_from(self.columns.len()).ok());
+        self.columns.push(column);
+        Ok(Taken::Define)
+    }
+
+    fn take_tick(&mut self) -> Result<Taken, String> {
+        let t_ns = self
+            .codec
+            .decode(self.walk.payload(), &mut self.all_values)
+            .ok_or_else(|| "a malformed tick".to_owned())?;
+        if self.hides {
+            self.values.clear();
+            let pairs = self.all_values.iter().zip(&self.shown);
+            self.values.extend(pairs.filter(|(_, shown)| shown.is_some()).map(|(value, _)| *value));
+        }
+        Ok(Taken::Tick(t_ns))
+    }
+
+    fn take_event(&mut self) -> Result<Taken, String> {
+        match decode_event(self.walk.payload()) {
+            Decoded::Malformed => Err("a malformed event".to_owned()),
+            Decoded::Unknown => {
+                self.unknown += 1;
+                Ok(Taken::Nothing)
+            }
+            Decoded::Known(Event::Settle { t_ns, values }) => {
+                let shown = |column: u32| self.shown.get(column as usize).copied().flatten();
+                let values =
+                    values.into_iter().filter_map(|(column, value)| Some((shown(column)?, value))).collect();
+                Ok(Taken::Event(Event::Settle { t_ns, values }))
+            }
+            Decoded::Known(event) => Ok(Taken::Event(event)),
+        }
+    }
+}
+
+/// What a listing shows of a file: one open, one read of its end; for an unfinished run one more of its
+/// beginning.
+pub fn read_digest(path: &Path) -> Result<Digest, RecordError> {
+    const TAIL: u64 = 4096;
+    let failed = |error| RecordError::io("read", path, error);
+    let (file, len) =
+        crate::source::open_regular(path).map_err(|error| RecordError::io("open", path, error))?;
+    let tail_at = len.saturating_sub(TAIL);
+    let mut tail = [0; TAIL as usize];
+    let got = crate::source::read_full(&file, tail_at, &mut tail).map_err(failed)?;
+    let tail = &tail[..got];
+    let source = Source::File(Arc::new(file));
+    if let Some(footer) = Footer::parse(tail).filter(|footer| footer.digest_at < len) {
+        let inside = footer.digest_at.checked_sub(tail_at).and_then(|skip| tail.get(skip as usize..));
+        let digest = match inside {
+            Some(bytes) => digest_in(bytes),
+            None => source.read(footer.digest_at, frame::MAX_FRAME).ok().and_then(|bytes| digest_in(&bytes)),
+        };
+        if let Some(digest) = digest {
+            return Ok(digest);
+        }
+    }
+    Ok(Digest::of_unfinished(Run::new(source, path)?.info()))
+}
+
+fn digest_in(bytes: &[u8]) -> Option<Digest> {
+    match frame::parse(bytes) {
+        frame::Parsed::Frame { kind, payload, .. } if kind == FrameKind::Digest as u8 => {
+            serde_json::from_slice(payload).ok()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,115 @@
+//! The run store: a private directory of run files named by their identifiers.
+
+mod glob;
+mod list;
+mod remove;
+mod select;
+pub mod table;
+
+pub use list::{ExitFilter, Filter, Listing, State, StoredRun};
+pub use remove::PruneRule;
+
+use crate::error::RecordError;
+use crate::id::is_id_like;
+use crate::output::Target;
+use crate::writer::Writer;
+use jobmeter_core::RunInfo;
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) const EXTENSION: &str = "jobmeter";
+
+#[derive(Debug, Clone)]
+pub struct Store {
+    directory: PathBuf,
+}
+
+impl Store {
+    /// `JOBMETER_STORE`, else `$XDG_DATA_HOME/jobmeter`, else `~/.local/share/jobmeter`. Touches nothing yet.
+    pub fn open_default() -> Result<Store, RecordError> {
+        Store::from_environment(|name| std::env::var_os(name))
+    }
+
+    fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Store, RecordError> {
+        let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        // The XDG rules say that a relative path is to be ignored.
+        let absolute = |name| set(name).filter(|path| path.is_absolute());
+        let directory = set("JOBMETER_STORE")
+            .or_else(|| absolute("XDG_DATA_HOME").map(|data| data.join("jobmeter")))
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/share/jobmeter")));
+        directory.map(Store::at).ok_or_else(|| {
+            RecordError::Invalid(
+                "no place for the run store: neither JOBMETER_STORE nor HOME is set".to_owned(),
+            )
+        })
+    }
+
+    pub fn at(directory: impl Into<PathBuf>) -> Store {
+        Store { directory: directory.into() }
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where the run of this identifier is or would be.
+    pub fn path_of(&self, id: &str) -> Result<PathBuf, RecordError> {
+        if is_id_like(id) {
+            return Ok(self.directory.join(format!("{id}.{EXTENSION}")));
+        }
+        Err(RecordError::Invalid(format!(
+            "`{}` is no run identifier; it has letters, digits and dashes only",
+            crate::text::printable(id)
+        )))
+    }
+
+    /// A new run file in the store, which is made (mode 0700) when it is not there. One system call
+    /// when it is.
+    pub fn create(&self, info: &RunInfo) -> Result<Writer, RecordError> {
+        let path = self.path_of(&info.id)?;
+        match Writer::create(Target::New(path.clone()), info) {
+            Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => {
+                DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(&self.directory)
+                    .map_err(|error| RecordError::io("create", &self.directory, error))?;
+                Writer::create(Target::New(path), info)
+            }
+            result => result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(variables: &[(&str, &str)]) -> Option<String> {
+        let find = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into());
+        Store::from_environment(find).ok().map(|store| store.directory.display().to_string())
+    }
+
+    #[test]
+    fn the_place_follows_the_environment() {
+        let home = ("HOME", "/home/me");
+        assert_eq!(directory(&[home]).as_deref(), Some("/home/me/.local/share/jobmeter"));
+        assert_eq!(directory(&[home, ("XDG_DATA_HOME", "/d")]).as_deref(), Some("/d/jobmeter"));
+        assert_eq!(
+            directory(&[home, ("XDG_DATA_HOME", "d")]).as_deref(),
+            Some("/home/me/.local/share/jobmeter")
+        );
+        assert_eq!(directory(&[home, ("JOBMETER_STORE", "runs")]).as_deref(), Some("runs"));
+        assert_eq!(directory(&[("HOME", ""), ("JOBMETER_STORE", "")]), None);
+    }
+
+    #[test]
+    fn an_identifier_never_leaves_the_store() {
+        let store = Store::at("/s");
+        for id in ["", "..", "a/b", "../x", "a.b", "a\0b", "-\n"] {
+            assert!(store.path_of(id).is_err(), "{id:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Runs out of the store. Only files of the store itself are ever removed: by a name without a path in it,
+//! never through a symbolic link.
+
+use super::{EXTENSION, Filter, State, Store, StoredRun};
+use crate::error::RecordError;
+use crate::id::is_id_like;
+use crate::reader::read_digest;
+use std::path::{Path, PathBuf};
+
+/// What `prune` takes away: runs that are both older and beyond the number to keep, where given.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PruneRule {
+    pub keep: Option<usize>,
+    pub started_before_unix_ns: Option<u64>,
+}
+
+impl Store {
+    /// The runs to remove for a selector, checked to lie in the store.
+    pub fn removable(&self, selector: &str, even_running: bool) -> Result<Vec<PathBuf>, RecordError> {
+        let paths = self.select_all(selector)?;
+        for path in &paths {
+            self.check_inside(path)?;
+            let running = read_digest(path)
+                .is_ok_and(|digest| StoredRun { path: path.clone(), digest }.state() == State::Running);
+            if running && !even_running {
+                return Err(RecordError::Invalid(format!(
+                    "{} is still being recorded; use --force to remove it all the same",
+                    crate::text::printable(&path.to_string_lossy())
+                )));
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The runs a rule would remove, oldest last. Running ones always stay.
+    pub fn prunable(&self, rule: PruneRule) -> Result<Vec<StoredRun>, RecordError> {
+        let runs = self.list(&Filter::default(), None)?.runs;
+        let old = |run: &StoredRun| {
+            rule.started_before_unix_ns.is_none_or(|moment| run.digest.started_unix_ns < moment)
+        };
+        let beyond = runs.into_iter().skip(rule.keep.unwrap_or(0));
+        Ok(beyond.filter(|run| old(run) && run.state() != State::Running).collect())
+    }
+
+    pub fn remove(&self, path: &Path) -> Result<(), RecordError> {
+        let name = self.check_inside(path)?;
+        let path = self.directory().join(name);
+        std::fs::remove_file(&path).map_err(|error| RecordError::io("remove", &path, error))
+    }
+
+    /// The file name of a path that is a run of this store.
+    fn check_inside(&self, path: &Path) -> Result<PathBuf, RecordError> {
+        let outside = || {
+            RecordError::Invalid(format!(
+                "{} is not a run of the store {} and is not removed",
+                crate::text::printable(&path.to_string_lossy()),
+                crate::text::printable(&self.directory().to_string_lossy())
+            ))
+        };
+        let resolve = |path: &Path| path.canonicalize().map_err(|error| RecordError::io("find", path, error));
+        let name = path.file_name().ok_or_else(outside)?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let named_like_a_run = name
+            .to_str()
+            .and_then(|name| name.rsplit_once('.'))
+            .is_some_and(|(id, extension)| is_id_like(id) && extension == EXTENSION);
+        let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        if named_like_a_run && is_file && resolve(parent)? == resolve(self.directory())? {
+            Ok(PathBuf::from(name))
+        } else {
+            Err(outside())
+        }
+    }
+}
