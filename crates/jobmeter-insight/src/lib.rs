@@ -4,6 +4,8 @@
 pub mod advice;
 pub mod allocation;
 pub mod catalogue;
+pub mod check;
+pub mod compare;
 pub mod cost;
 pub mod error;
 pub mod policy;
