@@ -28,12 +28,11 @@ class Session:
         cls,
         *,
         pid: Optional[int],
-        interval_ns: int,
+        interval_ns: Optional[int],
         name: Optional[str],
         expected_cores: Optional[float],
         gpu_uuids: Optional[list[str]],
         record: Optional[str],
-        track_system: bool,
     ) -> Session: ...
     @property
     def running(self) -> bool: ...

@@ -156,7 +156,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let stream = arrow::stream(Arc::clone(&self.data));
-        PyCapsule::new_with_destructor(py, stream, Some(c"arrow_array_stream".to_owned()), |mut stream, _| {
+        PyCapsule::new_with_value_and_destructor(py, stream, c"arrow_array_stream", |mut stream, _| {
             if let Some(release) = stream.release {
                 // SAFETY: nobody took the stream out of the capsule, so it is still ours to release.
                 unsafe { release(&raw mut stream) };
@@ -166,7 +166,7 @@ impl Table {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = arrow::table_schema(&self.data);
-        PyCapsule::new_with_destructor(py, schema, Some(c"arrow_schema".to_owned()), |mut schema, _| {
+        PyCapsule::new_with_value_and_destructor(py, schema, c"arrow_schema", |mut schema, _| {
             if let Some(release) = schema.release {
                 // SAFETY: as for the stream.
                 unsafe { release(&raw mut schema) };
