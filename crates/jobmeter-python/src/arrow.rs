@@ -89,7 +89,8 @@ fn schema(format: &CStr, name: &str, flags: i64, children: Vec<ArrowSchema>) -> 
 
 /// The schema of a table: a struct of its columns.
 pub(crate) fn table_schema(table: &TableData) -> ArrowSchema {
-    let children = table.columns.iter().map(|(name, data)| schema(data.format(), name, FLAG_NULLABLE, vec![]));
+    let children =
+        table.columns.iter().map(|(name, data)| schema(data.format(), name, FLAG_NULLABLE, vec![]));
     schema(c"+s", "", 0, children.collect())
 }
 

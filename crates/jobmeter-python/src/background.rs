@@ -34,9 +34,18 @@ pub(crate) enum StartError {
     System(io::Error),
 }
 
-pub(crate) struct Background {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+/// A measurement, under way or ended.
+pub(crate) enum Background {
+    Live {
+        shared: Arc<Shared>,
+        thread: JoinHandle<()>,
+    },
+    Ended {
+        summary: Box<Summary>,
+        buffer: SharedBuffer,
+    },
+    /// Between the two, for the length of a call.
+    Moving,
 }
 
 pub(crate) struct Shared {
@@ -104,8 +113,7 @@ impl Background {
         }
         meter.tick();
         let cadence = Cadence::start(options.interval_ns, started_ns).map_err(StartError::System)?;
-        let state =
-            State { meter: Some(meter), info, limits, writers, summary: None, record_error: None };
+        let state = State { meter: Some(meter), info, limits, writers, summary: None, record_error: None };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: EventFd::new().map_err(StartError::System)?,
@@ -114,54 +122,83 @@ impl Background {
         });
         let marks = if target == Target::Own { hub::join(&shared) } else { None };
         let thread = spawn_quiet(Arc::clone(&shared), cadence, ended, marks).map_err(StartError::System)?;
-        Ok(Background { shared, thread: Some(thread) })
+        Ok(Background::Live { shared, thread })
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        lock(&self.shared.state).meter.is_some()
+        self.live().is_some_and(|shared| lock(&shared.state).meter.is_some())
+    }
+
+    fn live(&self) -> Option<&Arc<Shared>> {
+        match self {
+            Background::Live { shared, .. } => Some(shared),
+            _ => None,
+        }
     }
 
     pub(crate) fn mark(&self, name: &str, kind: MarkKind) {
         // SAFETY: gettid cannot fail.
         let tid = unsafe { libc::gettid() };
-        self.shared.mark(name, kind, std::process::id() as i32, tid);
+        if let Some(shared) = self.live() {
+            shared.mark(name, kind, std::process::id() as i32, tid);
+        }
     }
 
     pub(crate) fn tick(&self) {
-        if let Some(meter) = &mut lock(&self.shared.state).meter {
+        if let Some(shared) = self.live()
+            && let Some(meter) = &mut lock(&shared.state).meter
+        {
             meter.tick();
         }
     }
 
     /// Ends the run; once more does nothing. The error is of the run file: the figures are there all the same.
     pub(crate) fn stop(&mut self) -> Result<(), RecordError> {
-        self.shared.stopping.store(true, Ordering::Release);
-        self.shared.finish("detached", "measured until the tracker was stopped");
-        self.shared.wake.notify();
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed by the runtime; the figures up to it stand.
-            drop(thread.join());
+        let (shared, thread) = match std::mem::replace(self, Background::Moving) {
+            Background::Live { shared, thread } => (shared, thread),
+            ended => {
+                *self = ended;
+                return Ok(());
+            }
+        };
+        shared.stopping.store(true, Ordering::Release);
+        shared.finish("detached", "measured until the tracker was stopped");
+        shared.wake.notify();
+        // A panic of the thread was printed by the runtime; the figures up to it stand.
+        drop(thread.join());
+        hub::leave(&shared);
+        let mut state = lock(&shared.state);
+        if let Some(summary) = state.summary.take() {
+            *self = Background::Ended { summary: Box::new(summary), buffer: shared.buffer.clone() };
         }
-        hub::leave(&self.shared);
-        lock(&self.shared.state).record_error.take().map_or(Ok(()), Err)
+        state.record_error.take().map_or(Ok(()), Err)
     }
 
-    pub(crate) fn summary(&self) -> Summary {
-        let state = lock(&self.shared.state);
-        match (&state.summary, &state.meter) {
-            (Some(summary), _) => summary.clone(),
-            (None, Some(meter)) => meter.snapshot(&state.info),
-            (None, None) => unreachable!("a run without its meter has a summary"),
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        match self {
+            Background::Live { shared, .. } => {
+                let state = lock(&shared.state);
+                let ended = state.summary.clone();
+                ended.or_else(|| state.meter.as_ref().map(|meter| meter.snapshot(&state.info)))
+            }
+            Background::Ended { summary, .. } => Some(summary.as_ref().clone()),
+            Background::Moving => None,
         }
     }
 
     /// The run so far, as the bytes of a run file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        // Events wait for the next tick; whoever looks wants them now.
-        for writer in &lock(&self.shared.state).writers {
-            lock(writer).flush();
+        match self {
+            Background::Live { shared, .. } => {
+                // Events wait for the next tick; whoever looks wants them now.
+                for writer in &lock(&shared.state).writers {
+                    lock(writer).flush();
+                }
+                shared.buffer.snapshot()
+            }
+            Background::Ended { buffer, .. } => buffer.snapshot(),
+            Background::Moving => Vec::new(),
         }
-        self.shared.buffer.snapshot()
     }
 }
 

@@ -56,9 +56,12 @@ impl Memory {
                 Event::ProcessStart { t_ns, id, parent_pid, name } => {
                     order.push(*id);
                     let row = rows.entry(*id).or_default();
-                    (row.begin_ns, row.parent_pid, row.name) = (Some(*t_ns), Some(*parent_pid), Some(name.clone()));
+                    (row.begin_ns, row.parent_pid, row.name) =
+                        (Some(*t_ns), Some(*parent_pid), Some(name.clone()));
                 }
-                Event::ProcessRename { id, name, .. } => rows.entry(*id).or_default().name = Some(name.clone()),
+                Event::ProcessRename { id, name, .. } => {
+                    rows.entry(*id).or_default().name = Some(name.clone())
+                }
                 Event::ProcessEnd {
                     t_ns,
                     id,
@@ -142,7 +145,9 @@ impl Memory {
             ("cpu_ns".to_owned(), grown(Metric::CpuNs)),
             (
                 "rss_bytes_max".to_owned(),
-                Data::uints(phases.iter().map(|phase| self.peak(Metric::RssBytes, phase.mark.t_ns, phase.end_ns?))),
+                Data::uints(
+                    phases.iter().map(|phase| self.peak(Metric::RssBytes, phase.mark.t_ns, phase.end_ns?)),
+                ),
             ),
             ("read_storage_bytes".to_owned(), grown(Metric::ReadStorageBytes)),
             ("write_storage_bytes".to_owned(), grown(Metric::WriteStorageBytes)),

@@ -19,9 +19,9 @@ const DRIVER_PATIENCE: Duration = Duration::from_secs(10);
 /// I/O include the children that were waited for.
 #[pyfunction]
 pub(crate) fn process_reading(py: Python<'_>, pid: i32, children: bool) -> PyResult<Bound<'_, PyDict>> {
-    let reading = py
-        .detach(|| ProcessReading::take(pid, children))
-        .ok_or_else(|| PyProcessLookupError::new_err(format!("there is no process {pid}; it may have ended")))?;
+    let reading = py.detach(|| ProcessReading::take(pid, children)).ok_or_else(|| {
+        PyProcessLookupError::new_err(format!("there is no process {pid}; it may have ended"))
+    })?;
     let dict = PyDict::new(py);
     dict.set_item("descendants", reading.descendants)?;
     dict.set_item("cpu_ns", reading.user_ns + reading.system_ns)?;
@@ -107,8 +107,10 @@ pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let mut probe = SystemProbe::open(Path::new("/"));
         probe.read();
         let mounts = mounts::local_mounts(Path::new("/"));
-        let spaces: Vec<_> =
-            mounts.into_iter().filter_map(|mount| mounts::space(&mount.path).map(|space| (mount.path, space))).collect();
+        let spaces: Vec<_> = mounts
+            .into_iter()
+            .filter_map(|mount| mounts::space(&mount.path).map(|space| (mount.path, space)))
+            .collect();
         (probe.reading, spaces)
     });
     let tick_ns = Scale::of_this_machine().tick_ns;
@@ -118,14 +120,18 @@ pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("cpu_user_ns", reading.cpu.map(|cpu| cpu.user * tick_ns))?;
     dict.set_item("cpu_system_ns", reading.cpu.map(|cpu| cpu.system * tick_ns))?;
     let memory = reading.memory;
-    let used = memory.total_bytes.zip(memory.available_bytes).and_then(|(total, free)| total.checked_sub(free));
+    let used =
+        memory.total_bytes.zip(memory.available_bytes).and_then(|(total, free)| total.checked_sub(free));
     for (key, value) in [
         ("memory_total_bytes", memory.total_bytes),
         ("memory_used_bytes", used),
         ("memory_free_bytes", memory.free_bytes),
         ("memory_available_bytes", memory.available_bytes),
         ("memory_buffers_bytes", memory.buffers_bytes),
-        ("memory_cached_bytes", memory.cached_bytes.map(|bytes| bytes + memory.reclaimable_bytes.unwrap_or(0))),
+        (
+            "memory_cached_bytes",
+            memory.cached_bytes.map(|bytes| bytes + memory.reclaimable_bytes.unwrap_or(0)),
+        ),
         ("memory_active_bytes", memory.active_bytes),
         ("memory_inactive_bytes", memory.inactive_bytes),
     ] {

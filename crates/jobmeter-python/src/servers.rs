@@ -15,9 +15,8 @@ pub(crate) fn recommend_server<'py>(
     resources: &Bound<'py, PyDict>,
     filters: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let wanted = |key: &str| -> PyResult<u64> {
-        resources.get_item(key)?.map_or(Ok(0), |value| value.extract())
-    };
+    let wanted =
+        |key: &str| -> PyResult<u64> { resources.get_item(key)?.map_or(Ok(0), |value| value.extract()) };
     let count = |value: u64| (value > 0).then(|| u32::try_from(value).unwrap_or(u32::MAX));
     let mut query = Filters {
         cpu: count(wanted("cpu")?),

@@ -90,7 +90,9 @@ impl Session {
     }
 
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
-        let summary = self.with(py, |background| background.summary())?;
+        let summary = self.with(py, |background| background.summary())?.ok_or_else(|| {
+            PyRuntimeError::new_err("the measurement broke off; its samples up to then are there")
+        })?;
         serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
@@ -131,7 +133,9 @@ impl Recording {
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
         let summary = py.detach(|| self.run.summary()).ok_or_else(|| {
             let path = self.run.path().display();
-            PyValueError::new_err(format!("{path} has no summary yet: the run goes on, or its recorder was killed"))
+            PyValueError::new_err(format!(
+                "{path} has no summary yet: the run goes on, or its recorder was killed"
+            ))
         })?;
         serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
