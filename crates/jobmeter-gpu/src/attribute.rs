@@ -104,8 +104,10 @@ mod tests {
 
     #[test]
     fn busy_never_exceeds_the_device() {
-        let clients =
-            [client(0, &[owner(1, true)], None, Some(700_000)), client(0, &[owner(2, false)], None, Some(700_000))];
+        let clients = [
+            client(0, &[owner(1, true)], None, Some(700_000)),
+            client(0, &[owner(2, false)], None, Some(700_000)),
+        ];
         assert_eq!(attribute(&[ALL], &clients)[0][2].busy_ppm, Some(1_000_000));
     }
 }

@@ -60,7 +60,8 @@ impl Layout {
         let parent_selected = |device: &GpuDevice| {
             devices.iter().any(|d| d.selected && device.mig_parent.as_ref() == Some(&d.uuid))
         };
-        let mut columns: Vec<Column> = SUMMED.iter().map(|&metric| Column::of(Scope::System, metric)).collect();
+        let mut columns: Vec<Column> =
+            SUMMED.iter().map(|&metric| Column::of(Scope::System, metric)).collect();
         for scope in Scope::JOB {
             columns.extend(SCOPE.iter().map(|(metric, _)| Column::of(scope, *metric)));
         }

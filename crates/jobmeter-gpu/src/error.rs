@@ -16,7 +16,10 @@ impl fmt::Display for GpuError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GpuError::EmptyUuidList => {
-                write!(f, "the list of GPU UUIDs is empty: name at least one, or leave the option out to take all")
+                write!(
+                    f,
+                    "the list of GPU UUIDs is empty: name at least one, or leave the option out to take all"
+                )
             }
             GpuError::UnknownUuids { unknown, valid } if valid.is_empty() => {
                 write!(f, "no GPU has the UUID {}: no GPU was found on this machine", unknown.join(", "))

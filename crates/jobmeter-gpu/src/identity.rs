@@ -166,7 +166,8 @@ impl Members {
     fn holds_device(&self, pid: i32) -> bool {
         std::fs::read_dir(self.proc_root.join(pid.to_string()).join("fd")).is_ok_and(|entries| {
             entries.flatten().any(|entry| {
-                std::fs::read_link(entry.path()).is_ok_and(|link| link.to_string_lossy().starts_with("/dev/nvidia"))
+                std::fs::read_link(entry.path())
+                    .is_ok_and(|link| link.to_string_lossy().starts_with("/dev/nvidia"))
             })
         })
     }

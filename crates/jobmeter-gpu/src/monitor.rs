@@ -52,7 +52,9 @@ pub enum Stopped {
     Clean,
     /// The thread is still inside the driver and was left behind. End the process with `_exit` semantics:
     /// the library's own exit handlers may wait for the same lock.
-    LeftBehind { reason: String },
+    LeftBehind {
+        reason: String,
+    },
 }
 
 pub struct GpuMonitor {

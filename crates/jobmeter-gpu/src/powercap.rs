@@ -37,7 +37,8 @@ impl Powercap {
         let folder = root.join("sys/class/powercap");
         let mut found = Powercap::default();
         let mut denied = None;
-        let entries = std::fs::read_dir(&folder).map(|list| list.flatten().collect()).unwrap_or_else(|_| Vec::new());
+        let entries =
+            std::fs::read_dir(&folder).map(|list| list.flatten().collect()).unwrap_or_else(|_| Vec::new());
         for entry in entries {
             // `intel-rapl:0`, `intel-rapl:0:2`; the memory-mapped twin counts the same package again.
             if !entry.file_name().to_string_lossy().starts_with("intel-rapl:") {
@@ -55,7 +56,8 @@ impl Powercap {
                 Err(error) => denied = Some(textfile::reason(&path.join("energy_uj"), &error)),
             }
         }
-        let missing = |what: &str| denied.clone().unwrap_or_else(|| format!("the kernel offers no RAPL {what} domain"));
+        let missing =
+            |what: &str| denied.clone().unwrap_or_else(|| format!("the kernel offers no RAPL {what} domain"));
         if found.package.is_empty() {
             found.package_reason = Some(missing("package"));
         }

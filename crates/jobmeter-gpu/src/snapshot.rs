@@ -8,12 +8,20 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
     /// The driver is being initialised.
-    Starting { call: &'static str, for_ms: u64 },
+    Starting {
+        call: &'static str,
+        for_ms: u64,
+    },
     Ready,
     /// Nothing can be measured.
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
     /// A call has not returned for longer than any healthy driver takes.
-    Hung { call: &'static str, for_ms: u64 },
+    Hung {
+        call: &'static str,
+        for_ms: u64,
+    },
 }
 
 impl Status {

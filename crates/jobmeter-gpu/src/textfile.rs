@@ -18,9 +18,9 @@ pub(crate) fn line(path: &Path) -> io::Result<String> {
 
 pub(crate) fn number(path: &Path) -> io::Result<u64> {
     let text = read(path)?;
-    text.trim().parse().map_err(|_| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{:?} is no number", text.trim()))
-    })
+    text.trim()
+        .parse()
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("{:?} is no number", text.trim())))
 }
 
 /// Why a file could not be read, in words for the record.

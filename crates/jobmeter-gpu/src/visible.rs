@@ -52,9 +52,9 @@ fn mark_cuda(devices: &mut [GpuDevice], env: &JobEnv) {
                 doubt = true;
                 continue;
             }
-            Ok(index) => devices.iter().position(|d| {
-                d.brand == Brand::Nvidia && d.mig_parent.is_none() && d.index == index
-            }),
+            Ok(index) => devices
+                .iter()
+                .position(|d| d.brand == Brand::Nvidia && d.mig_parent.is_none() && d.index == index),
             Err(_) => cuda_name(devices, item),
         };
         // The run-time stops at the first entry that names nothing: -1, an empty item, a wrong UUID.
@@ -104,7 +104,9 @@ fn mark_rocm(devices: &mut [GpuDevice], env: &JobEnv) {
         for item in list.split(',').map(str::trim) {
             let hit = match item.parse::<usize>() {
                 Ok(place) => order.get(place).copied(),
-                Err(_) => order.iter().copied().find(|&i| !item.is_empty() && same_uuid(&devices[i].uuid, item)),
+                Err(_) => {
+                    order.iter().copied().find(|&i| !item.is_empty() && same_uuid(&devices[i].uuid, item))
+                }
             };
             match hit {
                 Some(hit) if !kept.contains(&hit) => kept.push(hit),

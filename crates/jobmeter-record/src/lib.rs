@@ -16,7 +16,7 @@ mod reader;
 pub mod redact;
 mod source;
 mod store;
-pub mod text;
+pub use jobmeter_core::text;
 mod tick;
 mod varint;
 mod writer;

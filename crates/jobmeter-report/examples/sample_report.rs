@@ -11,9 +11,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = Path::new(&dir);
     std::fs::create_dir_all(dir)?;
     let sample = synthetic::run(&Plan::default());
-    let hostile = synthetic::run(&Plan { hostile: true, label: synthetic::hostile_names()[0].clone(), ..Plan::default() });
-    let short = synthetic::run(&Plan { ticks: 120, interval_ns: 100_000_000, processes: 40, label: "short".into(), ..Plan::default() });
-    let slow = synthetic::run(&Plan { ticks: 4_200, factor: 1.15, label: "train-resnet, larger batch".into(), gpu: false, ..Plan::default() });
+    let hostile = synthetic::run(&Plan {
+        hostile: true,
+        label: synthetic::hostile_names()[0].clone(),
+        ..Plan::default()
+    });
+    let short = synthetic::run(&Plan {
+        ticks: 120,
+        interval_ns: 100_000_000,
+        processes: 40,
+        label: "short".into(),
+        ..Plan::default()
+    });
+    let slow = synthetic::run(&Plan {
+        ticks: 4_200,
+        factor: 1.15,
+        label: "train-resnet, larger batch".into(),
+        gpu: false,
+        ..Plan::default()
+    });
     page(&dir.join("sample.html"), std::slice::from_ref(&sample))?;
     page(&dir.join("hostile.html"), std::slice::from_ref(&hostile))?;
     page(&dir.join("short.html"), std::slice::from_ref(&short))?;
@@ -33,7 +49,12 @@ fn page(path: &Path, runs: &[RunData]) -> Result<(), Box<dyn std::error::Error>>
     Ok(std::fs::write(path, html::render(runs)?)?)
 }
 
-fn picture(dir: &Path, name: &str, runs: &[RunData], options: &plot::PlotOptions) -> Result<(), Box<dyn std::error::Error>> {
+fn picture(
+    dir: &Path,
+    name: &str,
+    runs: &[RunData],
+    options: &plot::PlotOptions,
+) -> Result<(), Box<dyn std::error::Error>> {
     let scene = plot::scene(runs, options)?;
     std::fs::write(dir.join(format!("{name}.svg")), plot::to_svg(&scene))?;
     Ok(std::fs::write(dir.join(format!("{name}.png")), plot::to_png(&scene, 1.0)?)?)

@@ -22,7 +22,10 @@ impl fmt::Display for Error {
                 write!(f, "no chart is called {asked:?}: choose from {known}")
             }
             Error::Size { width, height } => {
-                write!(f, "cannot make a picture of {width} × {height} pixels: choose a width from 320 to 8000")
+                write!(
+                    f,
+                    "cannot make a picture of {width} × {height} pixels: choose a width from 320 to 8000"
+                )
             }
             Error::Png(cause) => write!(f, "cannot encode the picture as PNG: {cause}"),
         }

@@ -51,7 +51,11 @@ pub fn bytes(value: f64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if unit == 0 { format!("{} B", number(value.round())) } else { format!("{} {}", number(value), BINARY[unit]) }
+    if unit == 0 {
+        format!("{} B", number(value.round()))
+    } else {
+        format!("{} {}", number(value), BINARY[unit])
+    }
 }
 
 /// `18 ms`, `4.21 s`, `3 min 07 s`, `2 h 14 min`, `3 d 04 h`.
@@ -164,7 +168,14 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits() {
-        let cases = [(0.0, "0"), (0.0421, "0.0421"), (3.14159, "3.14"), (27.49, "27.5"), (1204.4, "1,204"), (2.0, "2")];
+        let cases = [
+            (0.0, "0"),
+            (0.0421, "0.0421"),
+            (3.14159, "3.14"),
+            (27.49, "27.5"),
+            (1204.4, "1,204"),
+            (2.0, "2"),
+        ];
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }

@@ -8,6 +8,7 @@ pub mod format;
 pub mod html;
 pub mod panels;
 pub mod plot;
+pub mod text;
 
 pub use data::{AdviceBlock, PhaseRow, PhaseSpan, PointMark, ProcessRow, RunData, Series, Snippet};
 pub use downsample::SeriesBuilder;

@@ -253,7 +253,13 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
         lines.iter_mut().for_each(|line| line.shown = true);
     }
     let limits = limits(run, spec.id);
-    (!lines.is_empty()).then_some(Panel { id: spec.id, title: spec.title, measure: spec.measure, lines, limits })
+    (!lines.is_empty()).then_some(Panel {
+        id: spec.id,
+        title: spec.title,
+        measure: spec.measure,
+        lines,
+        limits,
+    })
 }
 
 fn line_label(series: &Series, label: &str, index: usize) -> String {
@@ -285,7 +291,8 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
             let peak = summary.combined.get("rss_bytes_max");
             add("Peak is below", peak.and_then(|figure| figure.upper).map(|upper| upper.as_f64()));
             add("Memory limit", summary.limits.cgroup_memory_bytes.map(|value| value as f64));
-            let machine = summary.system.get("memory_total_bytes_max").or(summary.system.get("memory_total_bytes"));
+            let machine =
+                summary.system.get("memory_total_bytes_max").or(summary.system.get("memory_total_bytes"));
             add("Memory of the machine", machine.and_then(|figure| figure.as_f64()));
         }
         "gpu-ram" => {

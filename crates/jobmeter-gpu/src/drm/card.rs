@@ -57,11 +57,20 @@ const FILES: &[Row] = &[
     Row { figure: Figure::GttUsed, name: "gtt_used_bytes", files: &["mem_info_gtt_used"] },
     Row { figure: Figure::Power, name: "power_mw", files: &["hwmon/power1_average", "hwmon/power1_input"] },
     Row { figure: Figure::Energy, name: "energy_counter", files: &["hwmon/energy1_input"] },
-    Row { figure: Figure::Temperature, name: "temperature_mc", files: &["hwmon/temp1_input", "hwmon/temp2_input"] },
+    Row {
+        figure: Figure::Temperature,
+        name: "temperature_mc",
+        files: &["hwmon/temp1_input", "hwmon/temp2_input"],
+    },
     Row {
         figure: Figure::Clock,
         name: "clock_sm_hz",
-        files: &["hwmon/freq1_input", "tile0/gt0/freq0/act_freq", "gt/gt0/rps_act_freq_mhz", "gt_act_freq_mhz"],
+        files: &[
+            "hwmon/freq1_input",
+            "tile0/gt0/freq0/act_freq",
+            "gt/gt0/rps_act_freq_mhz",
+            "gt_act_freq_mhz",
+        ],
     },
     Row { figure: Figure::ClockMemory, name: "clock_memory_hz", files: &["hwmon/freq2_input"] },
 ];
@@ -86,7 +95,8 @@ impl Card {
             _ => Brand::Other,
         };
         let hwmon = first_folder(&device.join("hwmon"));
-        let figures: Vec<_> = FILES.iter().map(|row| (row.figure, choose(folder, &device, &hwmon, row))).collect();
+        let figures: Vec<_> =
+            FILES.iter().map(|row| (row.figure, choose(folder, &device, &hwmon, row))).collect();
         let memory_total_bytes = figures
             .iter()
             .find(|(figure, _)| *figure == Figure::MemoryTotal)
@@ -226,7 +236,8 @@ fn renders(device: &Path) -> bool {
 }
 
 fn first_folder(path: &Path) -> Option<PathBuf> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(path).ok()?.flatten().map(|entry| entry.path()).collect();
     folders.sort();
     folders.into_iter().next()
 }

@@ -288,7 +288,9 @@ mod tests {
 
     #[test]
     fn only_the_drivers_with_long_entries_skip_the_third_version() {
-        for (version, skip) in [("535.43.02", true), ("535.86.10", true), ("535.98", false), ("550.54.15", false)] {
+        for (version, skip) in
+            [("535.43.02", true), ("535.86.10", true), ("535.98", false), ("550.54.15", false)]
+        {
             assert_eq!(long_entries(version), skip, "{version}");
         }
         assert!(!long_entries("garbage"));

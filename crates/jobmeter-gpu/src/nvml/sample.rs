@@ -65,7 +65,8 @@ impl NvmlSource {
             reading.energy_uj = unit.energy.step(look.gather.t_ns, counter_uj, reading.power_mw);
             reading.temperature_mc =
                 look.at("temperature_mc", api.temperature_c(handle)).map(|celsius| celsius * 1000);
-            reading.clock_sm_hz = look.at("clock_sm_hz", api.clock_mhz(handle, false)).map(|mhz| mhz * 1_000_000);
+            reading.clock_sm_hz =
+                look.at("clock_sm_hz", api.clock_mhz(handle, false)).map(|mhz| mhz * 1_000_000);
             reading.clock_memory_hz =
                 look.at("clock_memory_hz", api.clock_mhz(handle, true)).map(|mhz| mhz * 1_000_000);
             reading.throttle_bits = look.at("throttle_bits", api.throttle_bits(handle));

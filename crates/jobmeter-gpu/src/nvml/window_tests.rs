@@ -8,7 +8,9 @@ fn sample(pid: u32, time_us: u64, sm: u32) -> UtilizationSample {
 
 fn busy(verdict: Verdict) -> Vec<(i32, u64, u64)> {
     match verdict {
-        Verdict::Shares(list) => list.iter().map(|share| (share.pid, share.busy_ns, share.busy_ppm)).collect(),
+        Verdict::Shares(list) => {
+            list.iter().map(|share| (share.pid, share.busy_ns, share.busy_ppm)).collect()
+        }
         other => panic!("expected shares, got {other:?}"),
     }
 }
@@ -23,7 +25,8 @@ fn time_is_neither_lost_nor_counted_twice() {
         busy(window.take(T + 1_000_000, &mut [sample(7, T + 1_000_000, 50)])),
         [(7, 500_000_000, 500_000)]
     );
-    let mut halves = [sample(7, T + 2_000_000, 60), sample(7, T + 1_500_000, 40), sample(8, T + 2_000_000, 10)];
+    let mut halves =
+        [sample(7, T + 2_000_000, 60), sample(7, T + 1_500_000, 40), sample(8, T + 2_000_000, 10)];
     assert_eq!(
         busy(window.take(T + 2_000_000, &mut halves)),
         [(7, 500_000_000, 500_000), (8, 100_000_000, 100_000)]

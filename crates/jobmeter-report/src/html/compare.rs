@@ -57,7 +57,8 @@ pub(super) fn section(runs: &[RunData], interactive: bool) -> Markup {
 }
 
 fn interactive_charts(runs: &[RunData]) -> Markup {
-    let present: Vec<Vec<&str>> = runs.iter().map(|run| panels::panels(run).iter().map(|panel| panel.id).collect()).collect();
+    let present: Vec<Vec<&str>> =
+        runs.iter().map(|run| panels::panels(run).iter().map(|panel| panel.id).collect()).collect();
     html! {
         div.block-head {
             h2 { "Overlaid, from the start of each run" }
@@ -94,7 +95,13 @@ fn ratio(index: usize, row: &[Option<Figure>]) -> Markup {
     match (index, of(0), of(index)) {
         (1.., Some(base), Some(value)) if base > 0.0 => {
             let ratio = value / base;
-            let class = if ratio > 1.05 { "more" } else if ratio < 0.95 { "less" } else { "same" };
+            let class = if ratio > 1.05 {
+                "more"
+            } else if ratio < 0.95 {
+                "less"
+            } else {
+                "same"
+            };
             html! { " " span.ratio.(class) { "×" (format::number(ratio)) } }
         }
         _ => html! {},

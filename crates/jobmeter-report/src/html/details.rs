@@ -73,14 +73,19 @@ fn in_table_order(keys: BTreeSet<&String>) -> Vec<&String> {
         row.max_by_key(|(_, row)| row.key.len()).map_or(usize::MAX, |(index, _)| index)
     };
     let mut keys: Vec<&String> = keys.into_iter().collect();
-    keys.sort_by_key(|key| if key.starts_with("cores_used") || key.starts_with("hardware") { 0 } else { place(key) });
+    keys.sort_by_key(|key| {
+        if key.starts_with("cores_used") || key.starts_with("hardware") { 0 } else { place(key) }
+    });
     keys
 }
 
 pub(super) fn cell(key: &str, figure: &Figure) -> Markup {
     let (class, word) = figures::quality(figure.quality);
     let mut hint = word.to_owned();
-    for more in [figures::bounds(key, figure), figure.reason.as_ref().map(|reason| visible(reason, 300))].into_iter().flatten() {
+    for more in [figures::bounds(key, figure), figure.reason.as_ref().map(|reason| visible(reason, 300))]
+        .into_iter()
+        .flatten()
+    {
         hint = format!("{hint}: {more}");
     }
     html! {
@@ -93,28 +98,50 @@ pub(super) fn host(run: &RunData) -> Markup {
     let info = &run.summary.run;
     let limits = &run.summary.limits;
     let overhead = &run.summary.overhead;
-    let share = info.wall_ns.filter(|wall| *wall > 0).map(|wall| overhead.cpu_ns as f64 / wall as f64 * 100.0);
+    let share =
+        info.wall_ns.filter(|wall| *wall > 0).map(|wall| overhead.cpu_ns as f64 / wall as f64 * 100.0);
     let unlimited = || "none".to_owned();
     let rows: Vec<(&str, String)> = vec![
         ("Host", visible(&info.host, 200)),
         ("Kernel", visible(&info.kernel, 300)),
         ("Working directory", visible(&info.cwd, 1_000)),
         ("Run", format!("{}, mode {}, PID {}", visible(&info.id, 80), visible(&info.mode, 40), info.pid)),
-        ("Cores", format!("{} for the job, {} in the machine", format::number(info.expected_cores), info.system_cores)),
-        ("CPU quota", limits.cgroup_cores.map_or_else(unlimited, |cores| format!("{} cores", format::number(cores)))),
-        ("Memory limit", limits.cgroup_memory_bytes.map_or_else(unlimited, |bytes| format::bytes(bytes as f64))),
-        ("Ticks", format!(
-            "{} taken, {} late, {} skipped",
-            format::grouped(info.ticks as i64),
-            format::grouped(info.late_ticks as i64),
-            format::grouped(info.skipped_ticks as i64)
-        )),
-        ("Cost of measuring", format!(
-            "{} of CPU{}, {} of RAM",
-            format::duration(overhead.cpu_ns),
-            share.map_or(String::new(), |share| format!(" ({} % of one core)", format::number(share))),
-            format::bytes(overhead.peak_rss_bytes as f64)
-        )),
+        (
+            "Cores",
+            format!(
+                "{} for the job, {} in the machine",
+                format::number(info.expected_cores),
+                info.system_cores
+            ),
+        ),
+        (
+            "CPU quota",
+            limits.cgroup_cores.map_or_else(unlimited, |cores| format!("{} cores", format::number(cores))),
+        ),
+        (
+            "Memory limit",
+            limits.cgroup_memory_bytes.map_or_else(unlimited, |bytes| format::bytes(bytes as f64)),
+        ),
+        (
+            "Ticks",
+            format!(
+                "{} taken, {} late, {} skipped",
+                format::grouped(info.ticks as i64),
+                format::grouped(info.late_ticks as i64),
+                format::grouped(info.skipped_ticks as i64)
+            ),
+        ),
+        (
+            "Cost of measuring",
+            format!(
+                "{} of CPU{}{}",
+                format::duration(overhead.cpu_ns),
+                share.map_or(String::new(), |share| format!(" ({} % of one core)", format::number(share))),
+                overhead
+                    .peak_rss_bytes
+                    .map_or(String::new(), |bytes| format!(", {} of RAM", format::bytes(bytes as f64)))
+            ),
+        ),
     ];
     html! {
         section.block.two aria-label="Where and how" {

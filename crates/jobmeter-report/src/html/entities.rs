@@ -7,10 +7,23 @@ use jobmeter_core::summary::EntityFigures;
 use maud::{Markup, html};
 
 /// Figures worth a column; everything else is in the export.
-const GPU: &[&str] = &["gpu_busy_ppm_mean", "gpu_busy_ppm_max", "gpu_memory_bytes_max", "gpu_power_mw_mean", "gpu_energy_uj", "gpu_temperature_mc_max"];
-const DISK: &[&str] = &["disk_read_bytes", "disk_write_bytes", "disk_read_bytes_per_s_max", "disk_write_bytes_per_s_max"];
+const GPU: &[&str] = &[
+    "gpu_busy_ppm_mean",
+    "gpu_busy_ppm_max",
+    "gpu_memory_bytes_max",
+    "gpu_power_mw_mean",
+    "gpu_energy_uj",
+    "gpu_temperature_mc_max",
+];
+const DISK: &[&str] =
+    &["disk_read_bytes", "disk_write_bytes", "disk_read_bytes_per_s_max", "disk_write_bytes_per_s_max"];
 const MOUNT: &[&str] = &["mount_total_bytes_max", "mount_used_bytes_max", "mount_free_bytes_min"];
-const NETWORK: &[&str] = &["net_receive_bytes", "net_transmit_bytes", "net_receive_bytes_per_s_max", "net_transmit_bytes_per_s_max"];
+const NETWORK: &[&str] = &[
+    "net_receive_bytes",
+    "net_transmit_bytes",
+    "net_receive_bytes_per_s_max",
+    "net_transmit_bytes_per_s_max",
+];
 
 pub(super) fn tables(run: &RunData) -> Markup {
     let summary = &run.summary;

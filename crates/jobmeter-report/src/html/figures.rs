@@ -25,14 +25,20 @@ enum Shown {
     Hertz,
 }
 
-const SUFFIXES: [(&str, &str); 5] =
-    [("_per_s_max", ", highest rate"), ("_per_s_mean", ", mean rate"), ("_max", ", highest"), ("_mean", ", mean"), ("_min", ", lowest")];
+const SUFFIXES: [(&str, &str); 5] = [
+    ("_per_s_max", ", highest rate"),
+    ("_per_s_mean", ", mean rate"),
+    ("_max", ", highest"),
+    ("_mean", ", mean"),
+    ("_min", ", lowest"),
+];
 
 /// The meaning of a key, from the one metric table.
 pub(super) fn meaning(key: &str) -> Meaning {
-    for (prefix, title, unit) in
-        [("cores_used", "Cores in use", Shown::Cores), ("hardware_ratio", "Share of the cores for the job", Shown::Ratio)]
-    {
+    for (prefix, title, unit) in [
+        ("cores_used", "Cores in use", Shown::Cores),
+        ("hardware_ratio", "Share of the cores for the job", Shown::Ratio),
+    ] {
         if let Some(rest) = key.strip_prefix(prefix) {
             let suffix = SUFFIXES.iter().find(|(suffix, _)| *suffix == rest).map_or("", |(_, words)| words);
             return Meaning { title: format!("{title}{suffix}"), unit };
@@ -125,7 +131,9 @@ pub(super) fn raw(figure: &Figure) -> String {
 pub(super) fn bounds(key: &str, figure: &Figure) -> Option<String> {
     let text = |number| meaning(key).number(key, number);
     match (figure.lower, figure.upper) {
-        (Some(lower), Some(upper)) if text(lower) == text(upper) => Some(format!("bounds agree to {}", text(upper))),
+        (Some(lower), Some(upper)) if text(lower) == text(upper) => {
+            Some(format!("bounds agree to {}", text(upper)))
+        }
         (Some(lower), Some(upper)) => Some(format!("between {} and {}", text(lower), text(upper))),
         (None, Some(upper)) => Some(format!("at most {}", text(upper))),
         (Some(lower), None) => Some(format!("at least {}", text(lower))),

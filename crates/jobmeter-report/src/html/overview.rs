@@ -50,7 +50,9 @@ pub(super) fn tone(run: &RunData) -> (&'static str, String) {
     match (verdict.kind.as_str(), verdict.exit_code) {
         ("exited", Some(0)) => ("good", "Succeeded".to_owned()),
         ("exited", Some(code)) => ("bad", format!("Failed, exit {code}")),
-        ("signaled", _) => ("bad", verdict.signal.map_or("Killed".to_owned(), |signal| format!("Signal {signal}"))),
+        ("signaled", _) => {
+            ("bad", verdict.signal.map_or("Killed".to_owned(), |signal| format!("Signal {signal}")))
+        }
         ("oom_killed", _) => ("bad", "Out of memory".to_owned()),
         ("timeout", _) => ("bad", "Time limit".to_owned()),
         ("detached", _) => ("calm", "Detached".to_owned()),
@@ -105,8 +107,18 @@ fn gather(run: &RunData) -> Vec<Tile> {
         add("GPU use, mean", job, "gpu_busy_ppm_mean", pair(job, "highest ", "gpu_busy_ppm_max", ""));
     }
     add("Read from storage", job, "read_storage_bytes", pair(job, "", "read_chars_bytes", " by read calls"));
-    add("Written to storage", job, "write_storage_bytes", pair(job, "", "write_chars_bytes", " by write calls"));
-    add("Network received", system, "net_receive_bytes", pair(system, "", "net_transmit_bytes", " sent; whole machine"));
+    add(
+        "Written to storage",
+        job,
+        "write_storage_bytes",
+        pair(job, "", "write_chars_bytes", " by write calls"),
+    );
+    add(
+        "Network received",
+        system,
+        "net_receive_bytes",
+        pair(system, "", "net_transmit_bytes", " sent; whole machine"),
+    );
     add("Processes at once", job, "processes_max", lived_note(run));
     tiles
 }
@@ -119,7 +131,11 @@ fn pair(figures: &Figures, before: &str, key: &str, after: &str) -> Option<Strin
 fn cores_note(run: &RunData) -> Option<String> {
     let mean = run.summary.combined.get("cores_used_mean")?.as_f64()?;
     let of = run.summary.run.expected_cores;
-    let share = if of > 0.0 { format!(" of {}, {} %", format::number(of), format::number(mean / of * 100.0)) } else { String::new() };
+    let share = if of > 0.0 {
+        format!(" of {}, {} %", format::number(of), format::number(mean / of * 100.0))
+    } else {
+        String::new()
+    };
     Some(format!("{} cores on average{share}", format::number(mean)))
 }
 

@@ -135,7 +135,8 @@ fn run(run: &RunData) -> Run<'_> {
         to_s: seconds(span.end_ns),
         depth: span.depth,
     });
-    let marks = run.marks.iter().map(|mark| Mark { name: visible(&mark.name, NAME_LIMIT), t_s: seconds(mark.t_ns) });
+    let marks =
+        run.marks.iter().map(|mark| Mark { name: visible(&mark.name, NAME_LIMIT), t_s: seconds(mark.t_ns) });
     Run {
         label: visible(&run.label, NAME_LIMIT),
         end_s: seconds(run.end_ns()),
@@ -156,9 +157,12 @@ fn line(line: &panels::Line<'_>) -> Line {
     let points = || series.points.iter().map(|point| point.as_ref());
     let mean = pack_differences(points().map(|point| Some(steps(point?.mean))));
     let spread = points().flatten().any(|point| steps(point.max) != steps(point.min));
-    let away = |edge: fn(&Point) -> f64| {
-        pack(points().map(|point| point.map_or(Some(0), |point| Some((steps(edge(point)) - steps(point.mean)).abs()))))
-    };
+    let away =
+        |edge: fn(&Point) -> f64| {
+            pack(points().map(|point| {
+                point.map_or(Some(0), |point| Some((steps(edge(point)) - steps(point.mean)).abs()))
+            }))
+        };
     Line {
         label: visible(&line.label, NAME_LIMIT),
         role: role(line.role),
@@ -187,7 +191,8 @@ fn cores(run: &RunData) -> Option<Cores> {
     let series = panels::cores(run);
     let (first, end_ns) = (series.first()?, run.end_ns().max(1));
     let columns = HEAT_COLUMNS.min(first.t_ns.len().max(1));
-    let names = series.iter().map(|core| core.column.entity.as_ref().map_or(String::new(), |e| visible(&e.name, 20)));
+    let names =
+        series.iter().map(|core| core.column.entity.as_ref().map_or(String::new(), |e| visible(&e.name, 20)));
     let rows = series.iter().map(|core| heat_row(core, columns, end_ns)).collect();
     Some(Cores { names: names.collect(), columns, rows })
 }
@@ -223,7 +228,8 @@ fn processes(run: &RunData) -> Processes {
         })
         .collect();
     let column = |value: fn(&ProcessRow) -> Option<i64>| pack(run.processes.iter().map(value));
-    let differences = |value: fn(&ProcessRow) -> Option<i64>| pack_differences(run.processes.iter().map(value));
+    let differences =
+        |value: fn(&ProcessRow) -> Option<i64>| pack_differences(run.processes.iter().map(value));
     Processes {
         names,
         name: pack(name.into_iter().map(Some)),

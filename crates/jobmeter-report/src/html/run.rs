@@ -9,7 +9,12 @@ use crate::panels::{self, Panel};
 use crate::plot::{self, PlotOptions, Theme};
 use maud::{Markup, PreEscaped, html};
 
-pub(super) fn section(index: usize, run: &RunData, several: bool, interactive: bool) -> Result<Markup, Error> {
+pub(super) fn section(
+    index: usize,
+    run: &RunData,
+    several: bool,
+    interactive: bool,
+) -> Result<Markup, Error> {
     let charts = charts(index, run, interactive)?;
     Ok(html! {
         section.run id=(format!("run-{index}")) data-run=(index) aria-labelledby=(format!("run-{index}-title")) {

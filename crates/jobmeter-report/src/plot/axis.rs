@@ -31,13 +31,34 @@ fn round_step(least: f64) -> f64 {
 /// Marks of the time axis: seconds below a minute, then minutes, hours, days.
 pub(crate) fn time_marks(end_ns: u64, steps: usize) -> Vec<(u64, String)> {
     const STEPS_S: [f64; 17] = [
-        60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0, 7_200.0, 10_800.0, 21_600.0, 43_200.0, 86_400.0,
-        172_800.0, 432_000.0, 864_000.0, 2_592_000.0, 8_640_000.0,
+        60.0,
+        120.0,
+        300.0,
+        600.0,
+        900.0,
+        1_800.0,
+        3_600.0,
+        7_200.0,
+        10_800.0,
+        21_600.0,
+        43_200.0,
+        86_400.0,
+        172_800.0,
+        432_000.0,
+        864_000.0,
+        2_592_000.0,
+        8_640_000.0,
     ];
     let end_s = (end_ns as f64 / 1e9).max(1e-9);
     let least = end_s / steps.max(1) as f64;
     let step = if least <= 30.0 {
-        if least > 20.0 { 30.0 } else if least > 10.0 { 20.0 } else { round_step(least) }
+        if least > 20.0 {
+            30.0
+        } else if least > 10.0 {
+            20.0
+        } else {
+            round_step(least)
+        }
     } else {
         STEPS_S.into_iter().find(|step| *step >= least).unwrap_or(least)
     };
@@ -49,7 +70,11 @@ fn clock(seconds: f64, step: f64) -> String {
     if seconds == 0.0 {
         "0".to_owned()
     } else if step < 1.0 || seconds < 60.0 {
-        if seconds < 1.0 { format!("{} ms", format::number(seconds * 1e3)) } else { format!("{} s", format::number(seconds)) }
+        if seconds < 1.0 {
+            format!("{} ms", format::number(seconds * 1e3))
+        } else {
+            format!("{} s", format::number(seconds))
+        }
     } else {
         let whole = seconds.round() as u64;
         let (hours, minutes, rest) = (whole / 3_600, whole / 60 % 60, whole % 60);
@@ -76,12 +101,16 @@ mod tests {
             }
         }
         let (_, marks) = value_axis(Measure::Bytes, 3.2 * 1024f64.powi(3), 4);
-        assert_eq!(marks.iter().map(|mark| mark.1.as_str()).collect::<Vec<_>>(), ["0 B", "1 GiB", "2 GiB", "3 GiB", "4 GiB"]);
+        assert_eq!(
+            marks.iter().map(|mark| mark.1.as_str()).collect::<Vec<_>>(),
+            ["0 B", "1 GiB", "2 GiB", "3 GiB", "4 GiB"]
+        );
     }
 
     #[test]
     fn time_marks_are_few_and_inside() {
-        for end in [1, 1_000, 12_000_000, 999_000_000, 61_000_000_000, 3_600_000_000_000, 400_000_000_000_000] {
+        for end in [1, 1_000, 12_000_000, 999_000_000, 61_000_000_000, 3_600_000_000_000, 400_000_000_000_000]
+        {
             let marks = time_marks(end, 8);
             assert!(marks.len() <= 10 && !marks.is_empty(), "{end}: {marks:?}");
             assert!(marks.iter().all(|(t, _)| *t <= end + 1));

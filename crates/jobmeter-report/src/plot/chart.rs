@@ -39,7 +39,8 @@ struct Stroke<'a> {
 
 /// Of several runs only the leading line of each is drawn, in a colour of its own.
 pub(super) fn overlay<'a>(runs: &[RunData], panels: Vec<(usize, Panel<'a>)>) -> Overlay<'a> {
-    let (title, measure) = panels.first().map_or(("", Measure::Plain), |(_, panel)| (panel.title, panel.measure));
+    let (title, measure) =
+        panels.first().map_or(("", Measure::Plain), |(_, panel)| (panel.title, panel.measure));
     let several = runs.len() > 1;
     let mut overlay = Overlay { title, measure, lines: Vec::new(), limits: Vec::new() };
     for (run, panel) in panels {
@@ -52,15 +53,23 @@ pub(super) fn overlay<'a>(runs: &[RunData], panels: Vec<(usize, Panel<'a>)>) -> 
         } else {
             overlay.limits = panel.limits;
             let shown = panel.lines.into_iter().filter(|line| line.shown);
-            overlay.lines =
-                shown.map(|line| Stroke { label: line.label, series: line.series, role: line.role }).collect();
+            overlay.lines = shown
+                .map(|line| Stroke { label: line.label, series: line.series, role: line.role })
+                .collect();
         }
     }
     overlay
 }
 
-pub(super) fn draw(scene: &mut Scene, panel: &Overlay<'_>, run: Option<&RunData>, frame: &Frame, palette: &Palette) {
-    let highest = panel.lines.iter().filter_map(|line| line.series.peak).map(|peak| peak.value).fold(0.0, f64::max);
+pub(super) fn draw(
+    scene: &mut Scene,
+    panel: &Overlay<'_>,
+    run: Option<&RunData>,
+    frame: &Frame,
+    palette: &Palette,
+) {
+    let highest =
+        panel.lines.iter().filter_map(|line| line.series.peak).map(|peak| peak.value).fold(0.0, f64::max);
     // A limit far above the data would flatten it; it is named in the legend instead.
     let (near, far): (Vec<&Limit>, Vec<&Limit>) =
         panel.limits.iter().partition(|limit| limit.value <= highest * 1.6);
@@ -166,7 +175,12 @@ fn curve(scene: &mut Scene, line: &Stroke<'_>, frame: &Frame, y_of: &dyn Fn(f64)
         })
         .collect();
     let width = if matches!(line.role, Role::System | Role::Bound) { 1.2 } else { 1.8 };
-    scene.shapes.push(Shape::Lines { stretches: lines, stroke: color, width, dashed: line.role == Role::Bound });
+    scene.shapes.push(Shape::Lines {
+        stretches: lines,
+        stroke: color,
+        width,
+        dashed: line.role == Role::Bound,
+    });
 }
 
 fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame, palette: &Palette) {
@@ -176,7 +190,8 @@ fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame,
     scene.heading((left, y), 12.5, palette.text, panel.title);
     let mut x = left + font::width(panel.title, 12.5, true) + 18.0;
     for line in &panel.lines {
-        let peak = line.series.peak.map(|peak| format!(", peak {}", format::measure(panel.measure, peak.value)));
+        let peak =
+            line.series.peak.map(|peak| format!(", peak {}", format::measure(panel.measure, peak.value)));
         let text = format!("{}{}", format::visible(&line.label, 40), peak.unwrap_or_default());
         let text = font::fit(&text, 11.0, false, right - x - 16.0);
         if text.is_empty() {

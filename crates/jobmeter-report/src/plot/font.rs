@@ -36,7 +36,12 @@ pub(crate) fn fit(text: &str, size: f32, bold: bool, room: f32) -> String {
 }
 
 /// Walks the outlines of the text with the pen at the base line; `glyph` is called with the place of each.
-pub(crate) fn outline(text: &str, size: f32, bold: bool, mut glyph: impl FnMut(f32, f32, &dyn Fn(&mut dyn OutlineBuilder))) {
+pub(crate) fn outline(
+    text: &str,
+    size: f32,
+    bold: bool,
+    mut glyph: impl FnMut(f32, f32, &dyn Fn(&mut dyn OutlineBuilder)),
+) {
     let Some(face) = face(bold) else { return };
     let scale = size / f32::from(face.units_per_em());
     let mut pen = 0.0;

@@ -37,13 +37,8 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
     if options.heading {
         y = heading(&mut scene, runs, palette, y);
     }
-    let frame = |y: f32| Frame {
-        x: AXIS_WIDTH,
-        y,
-        width: width - AXIS_WIDTH - MARGIN,
-        height: PANEL_HEIGHT,
-        end_ns,
-    };
+    let frame =
+        |y: f32| Frame { x: AXIS_WIDTH, y, width: width - AXIS_WIDTH - MARGIN, height: PANEL_HEIGHT, end_ns };
     let single = (runs.len() == 1).then_some(first);
     if let Some(run) = single {
         y = phase_strip(&mut scene, run, &frame(y), palette);
@@ -55,7 +50,13 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
     }
     if panels.is_empty() {
         y += 24.0;
-        scene.text((MARGIN, y), 13.0, Anchor::Start, palette.faint, "No time series was recorded in this run.");
+        scene.text(
+            (MARGIN, y),
+            13.0,
+            Anchor::Start,
+            palette.faint,
+            "No time series was recorded in this run.",
+        );
     } else {
         time_axis(&mut scene, &frame(y), palette);
         y += 24.0;
@@ -108,7 +109,8 @@ fn heading(scene: &mut Scene, runs: &[RunData], palette: &Palette, y: f32) -> f3
     let label = font::fit(&format::visible(&run.label, 200), 16.0, true, room);
     scene.heading((MARGIN, y), 16.0, palette.text, label);
     y += 19.0;
-    let wall = run.summary.run.wall_ns.map(|ns| format!(" after {}", format::duration(ns))).unwrap_or_default();
+    let wall =
+        run.summary.run.wall_ns.map(|ns| format!(" after {}", format::duration(ns))).unwrap_or_default();
     let text = format!("{}{wall}", format::visible(run.summary.verdict.text.trim_end_matches('.'), 300));
     scene.text((MARGIN, y), 12.0, Anchor::Start, palette.faint, font::fit(&text, 12.0, false, room));
     y + 8.0

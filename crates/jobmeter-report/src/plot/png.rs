@@ -33,7 +33,8 @@ fn draw(pixels: &mut Pixmap, shape: &Shape, transform: Transform) {
         }
         Shape::Lines { stretches, stroke, width, dashed } => {
             let dash = if *dashed { StrokeDash::new(vec![5.0, 4.0], 0.0) } else { None };
-            let style = Stroke { width: *width, dash, line_join: tiny_skia::LineJoin::Round, ..Stroke::default() };
+            let style =
+                Stroke { width: *width, dash, line_join: tiny_skia::LineJoin::Round, ..Stroke::default() };
             if let Some(path) = polygons(stretches, false) {
                 pixels.stroke_path(&path, &colour(*stroke), &style, transform, None);
             }

@@ -28,12 +28,34 @@ pub enum Anchor {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    Rect { x: f32, y: f32, width: f32, height: f32, fill: Color },
+    Rect {
+        x: f32,
+        y: f32,
+        width: f32,
+        height: f32,
+        fill: Color,
+    },
     /// Open lines, one per unbroken stretch of data.
-    Lines { stretches: Vec<Vec<(f32, f32)>>, stroke: Color, width: f32, dashed: bool },
+    Lines {
+        stretches: Vec<Vec<(f32, f32)>>,
+        stroke: Color,
+        width: f32,
+        dashed: bool,
+    },
     /// Closed shapes.
-    Areas { outlines: Vec<Vec<(f32, f32)>>, fill: Color },
-    Text { x: f32, y: f32, size: f32, bold: bool, anchor: Anchor, fill: Color, text: String },
+    Areas {
+        outlines: Vec<Vec<(f32, f32)>>,
+        fill: Color,
+    },
+    Text {
+        x: f32,
+        y: f32,
+        size: f32,
+        bold: bool,
+        anchor: Anchor,
+        fill: Color,
+        text: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,17 +74,39 @@ impl Scene {
         self.shapes.push(Shape::Rect { x, y, width, height, fill });
     }
 
-    pub(crate) fn segment(&mut self, from: (f32, f32), to: (f32, f32), stroke: Color, width: f32, dashed: bool) {
+    pub(crate) fn segment(
+        &mut self,
+        from: (f32, f32),
+        to: (f32, f32),
+        stroke: Color,
+        width: f32,
+        dashed: bool,
+    ) {
         self.shapes.push(Shape::Lines { stretches: vec![vec![from, to]], stroke, width, dashed });
     }
 
-    pub(crate) fn text(&mut self, at: (f32, f32), size: f32, anchor: Anchor, fill: Color, text: impl Into<String>) {
+    pub(crate) fn text(
+        &mut self,
+        at: (f32, f32),
+        size: f32,
+        anchor: Anchor,
+        fill: Color,
+        text: impl Into<String>,
+    ) {
         let (x, y) = at;
         self.shapes.push(Shape::Text { x, y, size, bold: false, anchor, fill, text: text.into() });
     }
 
     pub(crate) fn heading(&mut self, at: (f32, f32), size: f32, fill: Color, text: impl Into<String>) {
         let (x, y) = at;
-        self.shapes.push(Shape::Text { x, y, size, bold: true, anchor: Anchor::Start, fill, text: text.into() });
+        self.shapes.push(Shape::Text {
+            x,
+            y,
+            size,
+            bold: true,
+            anchor: Anchor::Start,
+            fill,
+            text: text.into(),
+        });
     }
 }

@@ -79,8 +79,11 @@ fn path(stretches: &[Vec<(f32, f32)>], closed: bool) -> String {
 
 fn paint(attribute: &str, color: Color) -> String {
     let Color { r, g, b, a } = color;
-    let opacity =
-        if a == 255 { String::new() } else { format!(" {attribute}-opacity=\"{:.2}\"", f32::from(a) / 255.0) };
+    let opacity = if a == 255 {
+        String::new()
+    } else {
+        format!(" {attribute}-opacity=\"{:.2}\"", f32::from(a) / 255.0)
+    };
     format!(" {attribute}=\"#{r:02x}{g:02x}{b:02x}\"{opacity}")
 }
 
@@ -100,7 +103,9 @@ fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             // XML has no way to write these at all.
-            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
+                out.push('\u{fffd}')
+            }
             letter => out.push(letter),
         }
     }

@@ -170,9 +170,12 @@ fn process_monitor(devices: &[Device], folder: &Path) -> String {
         for (kind, list) in [("C", &device.compute), ("G", &device.graphics)] {
             for process in list {
                 let Some(pid) = process.pid.resolve(folder, &mut pids) else { continue };
-                let share = device.samples.iter().flatten().rev().find(|sample| {
-                    sample.pid.resolve(folder, &mut HashMap::new()) == Some(pid)
-                });
+                let share = device
+                    .samples
+                    .iter()
+                    .flatten()
+                    .rev()
+                    .find(|sample| sample.pid.resolve(folder, &mut HashMap::new()) == Some(pid));
                 let (sm, memory) = share.map_or(("-".to_owned(), "-".to_owned()), |sample| {
                     (sample.sm.to_string(), sample.memory.to_string())
                 });
