@@ -3,6 +3,7 @@
 
 mod arrow;
 mod background;
+mod gpu;
 mod hub;
 mod memory;
 mod readings;

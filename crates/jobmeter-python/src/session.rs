@@ -4,6 +4,8 @@ use crate::background::{Background, Options, StartError};
 use crate::memory::Memory;
 use crate::table::Table;
 use jobmeter_core::MarkKind;
+use jobmeter_core::replay::Replay;
+use jobmeter_core::watch::TargetError;
 use jobmeter_record::{RecordError, Run};
 use pyo3::exceptions::{
     PyFileExistsError, PyOSError, PyPermissionError, PyProcessLookupError, PyRuntimeError, PyValueError,
@@ -55,9 +57,8 @@ impl Session {
         gpu_uuids: Option<Vec<String>>,
         record: Option<PathBuf>,
     ) -> PyResult<Session> {
-        drop(gpu_uuids);
         let pid = pid.filter(|pid| *pid != std::process::id() as i32);
-        let options = Options { pid, interval_ns, name, expected_cores, record };
+        let options = Options { pid, interval_ns, name, expected_cores, gpu_uuids, record };
         let background = py.detach(|| Background::start(options)).map_err(start_error)?;
         Ok(Session { inner: ManuallyDrop::new(Mutex::new(background)), owner: std::process::id() })
     }
@@ -74,11 +75,6 @@ impl Session {
     fn mark(&self, py: Python<'_>, name: &str, kind: &str) -> PyResult<()> {
         let kind = mark_kind(kind)?;
         if self.is_ours() { self.with(py, |background| background.mark(name, kind)) } else { Ok(()) }
-    }
-
-    /// Takes a sample now.
-    fn tick(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |background| background.tick())
     }
 
     /// Ends the measurement; once more does nothing.
@@ -131,12 +127,14 @@ pub(crate) struct Recording {
 #[pymethods]
 impl Recording {
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
-        let summary = py.detach(|| self.run.summary()).ok_or_else(|| {
-            let path = self.run.path().display();
-            PyValueError::new_err(format!(
-                "{path} has no summary yet: the run goes on, or its recorder was killed"
-            ))
-        })?;
+        let summary = py.detach(|| {
+            self.run.summary().unwrap_or_else(|| {
+                // Without its last word the summary is recomputed from the ticks.
+                let mut replay = Replay::default();
+                let replayed = self.run.replay(&mut replay);
+                replay.summary(self.run.info(), replayed.damage.map(|damage| damage.to_string()))
+            })
+        });
         serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
@@ -189,9 +187,11 @@ fn mark_kind(kind: &str) -> PyResult<MarkKind> {
 
 fn start_error(error: StartError) -> PyErr {
     match error {
-        StartError::NoSuchProcess(pid) => {
-            PyProcessLookupError::new_err(format!("there is no process {pid}; it may have ended already"))
+        StartError::Target(error @ TargetError::NotThere(_)) => {
+            PyProcessLookupError::new_err(error.to_string())
         }
+        StartError::Target(error) => PyValueError::new_err(error.to_string()),
+        StartError::Gpu(error) => PyValueError::new_err(error.to_string()),
         StartError::Record(error) => record_error(error),
         StartError::System(error) => system_error(&error, format!("cannot start to measure: {error}")),
     }
