@@ -30,6 +30,10 @@ enum Command {
     Attach(cmd::attach::AttachArgs),
     /// Print the summary of a recorded run
     Show(cmd::show::ShowArgs),
+    /// Advise what to ask for next time, with the cheapest server and the cost
+    Advise(cmd::advise::AdviseArgs),
+    /// List the cheapest servers that fit
+    Servers(cmd::servers::ServersArgs),
     /// Mark a moment or a phase from inside a measured job
     Mark(cmd::mark::MarkArgs),
     /// List the recorded runs
@@ -68,6 +72,8 @@ pub(crate) fn dispatch() -> u8 {
         Command::Run(args) => cmd::run::main(args),
         Command::Attach(args) => cmd::attach::main(args),
         Command::Show(args) => cmd::show::main(args),
+        Command::Advise(args) => cmd::advise::main(args),
+        Command::Servers(args) => cmd::servers::main(args),
         Command::Mark(args) => cmd::mark::main(args),
         Command::Ls(args) => cmd::ls::main(args),
         Command::Rm(args) => cmd::rm::main(args),
