@@ -151,10 +151,13 @@ fn doubled_ranks(base: &[f64], new: &[f64]) -> (Vec<u64>, bool) {
     (ranks, tied)
 }
 
+/// Null distributions by the sizes of both sets.
+type Distributions = BTreeMap<(usize, usize), Arc<[f64]>>;
+
 /// How many ways each U arises without ties. Every figure of a comparison asks for the same sizes, so they are
 /// kept; at most some 1,800 pairs of sizes are below the limit.
 fn u_counts(base: usize, new: usize) -> Arc<[f64]> {
-    static KEPT: Mutex<BTreeMap<(usize, usize), Arc<[f64]>>> = Mutex::new(BTreeMap::new());
+    static KEPT: Mutex<Distributions> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(kept.entry((base, new)).or_insert_with(|| gaussian_binomial(base, new).into()))
 }
