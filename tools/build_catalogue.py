@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compile crates/jobmeter-insight/data/servers.csv. Optional: no build and no test runs it.
 
 Facts of large vendors come from two Python packages that must be installed beforehand
@@ -11,6 +10,9 @@ Two repairs are made to the packaged prices. Zeros mean "unknown" there and are 
 in eight is a few per cent too high; a family's price is proportional to its size, so the lowest price per
 unit of size is taken for the whole family. GPU families are not proportional and are entered by hand.
 """
+
+# Tables read best as tables.
+# fmt: off
 
 import gzip
 import json
@@ -39,8 +41,10 @@ def row(vendor, kind, family, category, arch, vcpus, mib, prices, currency, as_o
                  text, currency, as_of, source))
 
 
-def package_file(package, relative):
-    return pathlib.Path(__import__(package).__file__).parent / relative
+def package_data(package, relative):
+    """The JSON file that an installed package carries."""
+    content = (pathlib.Path(__import__(package).__file__).parent / relative).read_bytes()
+    return json.loads(gzip.decompress(content) if relative.endswith(".gz") else content)
 
 
 AWS_FAMILIES = {
@@ -75,12 +79,12 @@ def aws_unit(size):
 
 
 def aws():
-    hardware = json.load(gzip.open(package_file("moto", "ec2/resources/instance_types.json.gz")))
-    prices = json.load(open(package_file("libcloud", "data/pricing.json")))["compute"]["ec2_linux"]
+    hardware = package_data("moto", "ec2/resources/instance_types.json.gz")
+    prices = package_data("libcloud", "data/pricing.json")["compute"]["ec2_linux"]
 
     def add(name, category, by_region, source, gpu=("", 0, 0)):
         facts = hardware[name]
-        machine = [a for a in facts["ProcessorInfo"]["SupportedArchitectures"] if a != "i386"][0]
+        machine = next(a for a in facts["ProcessorInfo"]["SupportedArchitectures"] if a != "i386")
         row("aws", name, name.split(".")[0], category, machine, facts["VCpuInfo"]["DefaultVCpus"],
             facts["MemoryInfo"]["SizeInMiB"], by_region, "USD", "2025-03", source, gpu)
 
@@ -107,7 +111,7 @@ def aws():
 
 
 def gcp():
-    prices = json.load(open(package_file("libcloud", "data/pricing.json")))["compute"]["gce_instances"]
+    prices = package_data("libcloud", "data/pricing.json")["compute"]["gce_instances"]
     shapes = {"standard": 4, "highmem": 8, "highcpu": 1}
     sizes = {
         "e2": {"standard": (2, 4, 8, 16, 32), "highmem": (2, 4, 8, 16), "highcpu": (2, 4, 8, 16, 32)},
@@ -170,7 +174,7 @@ def gcp():
 
 
 def azure():
-    prices = json.load(open(package_file("libcloud", "data/pricing.json")))["compute"]["azure_linux"]
+    prices = package_data("libcloud", "data/pricing.json")["compute"]["azure_linux"]
 
     def packaged(name, family, category, vcpus, gib, gpu=("", 0, 0)):
         key = "standard" + name.removeprefix("Standard_").replace("_", "").lower()
