@@ -46,6 +46,8 @@ enum Command {
     Rm(cmd::rm::RmArgs),
     /// Remove old recorded runs
     Prune(cmd::prune::PruneArgs),
+    /// Tables of a run as CSV, JSON Lines, Parquet, SQLite or Arrow
+    Export(cmd::export::ExportArgs),
     /// Compare runs, or sets of runs, figure by figure
     Compare(cmd::compare::CompareArgs),
     /// Put recorded runs to budgets
@@ -84,6 +86,7 @@ pub(crate) fn dispatch() -> u8 {
         Command::Ls(args) => cmd::ls::main(args),
         Command::Rm(args) => cmd::rm::main(args),
         Command::Prune(args) => cmd::prune::main(args),
+        Command::Export(args) => cmd::export::main(args),
         Command::Compare(args) => cmd::compare::main(args),
         Command::Check(args) => cmd::check::main(args),
         Command::Host(args) => cmd::host::main(args),
