@@ -1,1 +1,16 @@
 //! Workload programs with known truth, for testing a meter against.
+//!
+//! Everything here is single-threaded unless a workload is about threads, so that `fork` without `exec` is
+//! sound and a process costs next to nothing. Each workload says its truth in a file of `key value` lines:
+//! a test compares what the meter said with what the workload did, not with another meter.
+
+pub mod cpu;
+pub mod floor;
+pub mod inherit;
+pub mod memory;
+pub mod names;
+pub mod signals;
+pub mod sys;
+pub mod tree;
+pub mod truth;
+pub mod witness;

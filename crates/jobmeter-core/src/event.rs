@@ -63,3 +63,18 @@ pub trait Sink {
     /// One tick. `values[i]` belongs to column `i`; columns beyond the end are `None`.
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]);
 }
+
+/// A sink that its maker keeps a hand on.
+impl<S: Sink> Sink for std::sync::Arc<std::sync::Mutex<S>> {
+    fn define(&mut self, column: &crate::metric::Column) {
+        self.lock().unwrap_or_else(std::sync::PoisonError::into_inner).define(column);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.lock().unwrap_or_else(std::sync::PoisonError::into_inner).event(event);
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.lock().unwrap_or_else(std::sync::PoisonError::into_inner).tick(t_ns, values);
+    }
+}

@@ -2,14 +2,32 @@
 //! numbers end on; those live in jobmeter-record, jobmeter-report and the command line.
 
 pub mod accumulate;
+pub mod cadence;
+pub mod cgroup;
 pub mod event;
+pub mod finish;
+pub mod layout;
+pub mod ledger;
+pub mod marks;
+pub mod memory;
+pub mod meter;
 pub mod metric;
+pub mod peaks;
+pub mod perf;
 pub mod probe;
 pub mod process;
+pub mod replay;
+pub mod session;
+pub mod spawn;
 pub mod summary;
+pub mod supervise;
 pub mod sys;
+pub mod system_columns;
+pub mod text;
 pub mod tree;
 pub mod units;
+pub mod verdict;
+pub mod watch;
 
 pub use event::{Event, MarkKind, ProcessId, Sink};
 pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Scope, Unit};

@@ -46,8 +46,12 @@ pub struct Process {
     pub rss_bytes: u64,
     /// File-backed and shared-memory part of `rss_bytes`.
     pub rss_file_bytes: u64,
+    /// Resident memory when first seen: what a forked copy shares with its parent.
+    pub rss_at_birth_bytes: u64,
     /// Waited-for children included.
     pub io: Option<io::Io>,
+    /// The kernel does not let us see its bytes (another user's process).
+    pub io_denied: bool,
     pub peak_rss_bytes: u64,
     /// The high-water mark at the moment of attaching: older than the run.
     pub peak_rss_before_bytes: u64,
@@ -56,6 +60,8 @@ pub struct Process {
     pub ignores_children: bool,
     pub rollup: Option<RollupReading>,
     pub has_had_children: bool,
+    /// Waited-for time at the tick before, to see whether departed children were credited.
+    pub waited_before_ns: u64,
     /// When `stat`, `io` and `status` were last read.
     pub slow_at_ns: u64,
     pub threads_scanned_at_ns: u64,
@@ -86,7 +92,9 @@ impl Process {
             cpu_ns: 0,
             rss_bytes: 0,
             rss_file_bytes: 0,
+            rss_at_birth_bytes: 0,
             io: None,
+            io_denied: false,
             peak_rss_bytes: 0,
             peak_rss_before_bytes: 0,
             swap_bytes: None,
@@ -94,6 +102,7 @@ impl Process {
             ignores_children: false,
             rollup: None,
             has_had_children: false,
+            waited_before_ns: 0,
             slow_at_ns: 0,
             threads_scanned_at_ns: 0,
             statm_file: keep(PathBuffer::proc(pid, "statm")),
@@ -101,7 +110,10 @@ impl Process {
             stat_file: is_main.then_some(stat_file),
         };
         match process.read_fast(scale, buffer) {
-            Presence::Here => Some(process),
+            Presence::Here => {
+                process.rss_at_birth_bytes = process.rss_bytes;
+                Some(process)
+            }
             Presence::Gone => None,
         }
     }
@@ -159,8 +171,9 @@ impl Process {
         if self.read_stat(buffer) == Presence::Gone {
             return Presence::Gone;
         }
-        if let Some(io) = sys::read_proc(self.id.pid, "io", buffer).ok().and_then(io::parse) {
-            self.io = Some(io);
+        match sys::read_proc(self.id.pid, "io", buffer) {
+            Ok(text) => self.io = io::parse(text).or(self.io),
+            Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
         }
         if let Ok(text) = sys::read_proc(self.id.pid, "status", buffer) {
             let status = status::parse(text);

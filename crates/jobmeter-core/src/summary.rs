@@ -227,5 +227,6 @@ pub struct Warning {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Overhead {
     pub cpu_ns: u64,
-    pub peak_rss_bytes: u64,
+    /// Of the meter's process; unknown where it shares the job's.
+    pub peak_rss_bytes: Option<u64>,
 }

@@ -25,13 +25,6 @@ pub struct Tree {
     has_children_lists: bool,
 }
 
-/// A process that left the tree in this tick.
-pub struct Departure {
-    pub process: Process,
-    /// A member that still lives was its parent when last seen: its figures moved there when it was waited for.
-    pub parent_is_member: bool,
-}
-
 impl Tree {
     /// A tree with `main` as its root. `adopter` is our pid when we are the subreaper of the job.
     pub fn new(main_pid: i32, adopter: Option<i32>) -> Option<Tree> {
@@ -79,15 +72,14 @@ impl Tree {
     }
 
     /// Takes `pid` out of the tree.
-    pub fn remove(&mut self, pid: i32) -> Option<Departure> {
+    pub fn remove(&mut self, pid: i32) -> Option<Process> {
         let index = self.by_pid.remove(&pid)?;
         let process = self.processes.swap_remove(index);
         if let Some(moved) = self.processes.get(index) {
             self.by_pid.insert(moved.id.pid, index);
         }
         self.kept_files = self.kept_files.saturating_sub(FILES_PER_PROCESS);
-        let parent_is_member = self.by_pid.contains_key(&process.parent_pid);
-        Some(Departure { process, parent_is_member })
+        Some(process)
     }
 
     /// The fast reads of all members; `departed` gets the ones that are gone.

@@ -18,13 +18,13 @@ pub mod redact;
 mod source;
 mod store;
 pub mod table;
-pub mod text;
 mod tick;
 mod varint;
 mod writer;
 
 pub use digest::Digest;
 pub use error::RecordError;
+pub use jobmeter_core::text;
 pub use output::{SharedBuffer, Target};
 pub use reader::{Damage, Frame, Frames, Replayed, Run, read_digest};
 pub use store::{ExitFilter, Filter, Listing, PruneRule, State, Store, StoredRun, listing};

@@ -9,6 +9,8 @@ pub struct Stat {
     /// `R`, `S`, `D`, `T`, `Z` …
     pub state: u8,
     pub parent_pid: i32,
+    /// Kernel flags (PF_*).
+    pub flags: u64,
     /// Own figures count all threads, living and exited; children only once they were waited for.
     pub faults_minor: u64,
     pub children_faults_minor: u64,
@@ -42,9 +44,10 @@ pub fn parse(text: &[u8]) -> Option<Stat> {
         Numbers(field).next()
     };
     let parent_pid = next()? as i32;
-    for _pgrp_to_flags in 0..5 {
+    for _pgrp_to_tpgid in 0..4 {
         next()?;
     }
+    let flags = next()?;
     let faults_minor = next()?;
     let children_faults_minor = next()?;
     let faults_major = next()?;
@@ -63,6 +66,7 @@ pub fn parse(text: &[u8]) -> Option<Stat> {
         name,
         state,
         parent_pid,
+        flags,
         faults_minor,
         children_faults_minor,
         faults_major,
@@ -77,6 +81,12 @@ pub fn parse(text: &[u8]) -> Option<Stat> {
 }
 
 impl Stat {
+    /// Forked and not (yet) replaced by exec: its memory is its parent's, copied on write.
+    pub fn is_forked_copy(&self) -> bool {
+        const PF_FORKNOEXEC: u64 = 0x40;
+        self.flags & PF_FORKNOEXEC != 0
+    }
+
     /// The name as text; what is not UTF-8 becomes the replacement character.
     pub fn name_text(&self) -> String {
         name_text(&self.name)

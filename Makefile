@@ -1,0 +1,64 @@
+# One command sets up and runs every check: `make test`. It needs Rust (rust-toolchain.toml names the version)
+# with cargo-nextest, Python 3 with venv, Node.js with npm, and Debian's package manager for what is missing.
+
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+CARGO ?= cargo
+NEXTEST_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help build web fmt lint licences test test-rust test-python test-browser wheel bench docs clean
+
+help: ## what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: web ## the release binary, target/release/jobmeter
+	$(CARGO) build --release --locked
+
+web: ## the page of the report, bundled into one file
+	tools/make-web
+
+fmt: ## format the sources
+	$(CARGO) fmt --all
+
+lint: web licences ## formatting and lints, warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+licences: ## every dependency's licence is one of those in deny.toml
+	$(PYTHON) tools/check-licences
+
+# In this order: what fails fast comes first.
+test: ## set up and run every check
+	$(MAKE) lint
+	$(MAKE) test-rust
+	$(MAKE) test-python
+	$(MAKE) test-browser
+	@echo "All checks passed."
+
+test-rust: web ## unit, property and black-box tests, and the examples in the docs
+	$(CARGO) build --workspace --bins --locked
+	$(CARGO) nextest run --workspace --locked $(NEXTEST_FLAGS)
+	$(CARGO) test --workspace --doc --locked --quiet
+
+wheel: web ## the Python wheel, in dist/
+	tools/make-wheel $(VENV)
+
+test-python: wheel ## install the wheel into .venv and test it there
+	tools/test-python $(VENV)
+
+test-browser: web ## the report in a real browser
+	tools/test-browser
+
+bench: ## what jobmeter costs, as Markdown tables
+	tools/ensure-packages time
+	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
+	target/release/jobmeter-bench
+
+docs: ## the reference pages that are generated from the sources
+	$(CARGO) doc --workspace --no-deps --locked
+
+clean: ## remove what was built
+	$(CARGO) clean
+	rm -rf $(VENV) dist

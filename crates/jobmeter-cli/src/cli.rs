@@ -1,0 +1,79 @@
+//! The command line as a whole: subcommands, and how their results become exit codes.
+
+use crate::cmd;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::io::Write;
+
+const EXAMPLES: &str = "\
+Examples:
+  jobmeter run -- python train.py --epochs 3
+  jobmeter run -i 100ms -f json -o usage.json -- make -j8
+  jobmeter attach 4312 --duration 1m
+  jobmeter show last
+  jobmeter report last -o report.html
+
+Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure, 126 not executable,
+127 not found.";
+
+#[derive(Debug, Parser)]
+#[command(name = "jobmeter", version, about = "The meter for compute jobs", after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a command and say what it needed
+    Run(cmd::run::RunArgs),
+    /// Measure a process that runs already
+    Attach(cmd::attach::AttachArgs),
+    /// Print the summary of a recorded run
+    Show(cmd::show::ShowArgs),
+    /// Mark a moment or a phase from inside a measured job
+    Mark(cmd::mark::MarkArgs),
+    /// List the recorded runs
+    Ls(cmd::ls::LsArgs),
+    /// Remove recorded runs
+    Rm(cmd::rm::RmArgs),
+    /// Remove old recorded runs
+    Prune(cmd::prune::PruneArgs),
+    /// Write a run's tables as CSV, JSON Lines, Parquet, SQLite or Arrow
+    Export(cmd::export::ExportArgs),
+    /// Completions for bash, zsh or fish
+    Completions(cmd::completions::CompletionsArgs),
+    /// The manual page
+    Man,
+}
+
+/// The whole definition, for completions and the manual.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+pub(crate) fn dispatch() -> u8 {
+    let cli = match Cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output; mistakes to standard error, as our own failure.
+            drop(error.print());
+            return if error.use_stderr() { crate::OWN_FAILURE } else { 0 };
+        }
+    };
+    let result = match cli.command {
+        Command::Run(args) => cmd::run::main(args),
+        Command::Attach(args) => cmd::attach::main(args),
+        Command::Show(args) => cmd::show::main(args),
+        Command::Mark(args) => cmd::mark::main(args),
+        Command::Ls(args) => cmd::ls::main(args),
+        Command::Rm(args) => cmd::rm::main(args),
+        Command::Prune(args) => cmd::prune::main(args),
+        Command::Export(args) => cmd::export::main(args),
+        Command::Completions(args) => cmd::completions::main(args),
+        Command::Man => cmd::completions::man(),
+    };
+    result.unwrap_or_else(|message| {
+        drop(writeln!(std::io::stderr(), "jobmeter: {message}"));
+        crate::OWN_FAILURE
+    })
+}

@@ -1,0 +1,54 @@
+//! `jobmeter attach PID`: a process that runs already.
+
+use super::measure::MeasureArgs;
+use jobmeter_core::cgroup::Membership;
+use jobmeter_core::summary::Warning;
+use jobmeter_core::supervise::job_limits;
+use jobmeter_core::units::parse_duration_ns;
+use jobmeter_core::watch::{self, Watch};
+use std::path::Path;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter attach 4312
+  jobmeter attach --duration 30s -i 100ms -f json 4312")]
+pub(crate) struct AttachArgs {
+    /// Stop after this time; the process goes on
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Measuring")]
+    duration: Option<u64>,
+    #[command(flatten)]
+    measure: MeasureArgs,
+    /// The process, as ps and top show it
+    pid: i32,
+}
+
+fn parse_time(text: &str) -> Result<u64, String> {
+    parse_duration_ns(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn main(args: AttachArgs) -> Result<u8, String> {
+    args.measure.check_outputs()?;
+    watch::check_target(args.pid).map_err(|error| error.to_string())?;
+    // Coarser by default than for jobs of our own: what we watch may run for weeks.
+    let interval_ns = args.measure.interval.unwrap_or(1_000_000_000);
+    let mut watch =
+        Watch::start(args.pid, Some(interval_ns), args.duration).map_err(|error| error.to_string())?;
+    crate::streams::survive_write_errors();
+    let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
+    let mut info = args.measure.info("attach", &watch::command_of(args.pid), args.pid, &limits);
+    info.interval_ns = Some(interval_ns);
+    let (record, trouble) = args.measure.open_record(&info);
+    if let Some(record) = &record {
+        watch.meter.add_sink(Box::new(record.writer.clone()));
+    }
+    if let Some(text) = trouble {
+        watch.meter.warn("record", text);
+    }
+    let end = watch.run().map_err(|error| error.to_string())?;
+    let mut summary = watch.finish(&info, limits, end);
+    if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
+        summary.warnings.push(Warning { kind: "record".to_owned(), text });
+    }
+    args.measure.deliver(&summary, record.as_ref());
+    Ok(0)
+}

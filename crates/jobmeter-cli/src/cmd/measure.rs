@@ -1,0 +1,248 @@
+//! What `run` and `attach` have in common: options, the record, and where the summary goes.
+
+use jobmeter_core::summary::{Limits, RunInfo, Summary};
+use jobmeter_core::supervise::usable_cores;
+use jobmeter_core::units::parse_duration_ns;
+use jobmeter_record::{Store, Target, Writer, id, redact};
+use jobmeter_report::text::{Color, Style};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasureArgs {
+    /// Distance of ticks, such as 100ms; without it fine at first, 1 s later
+    #[arg(short, long, value_name = "TIME", value_parser = parse_interval, help_heading = "Measuring")]
+    pub(crate) interval: Option<u64>,
+    /// Cores that 100 % of the hardware stands for; without it those the job may use
+    #[arg(long, value_name = "N", value_parser = parse_cores, help_heading = "Measuring")]
+    pub(crate) expected_cores: Option<f64>,
+
+    /// Write the summary to this file instead of standard error
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite files that exist
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+    /// Summary as text or JSON
+    #[arg(short, long, value_enum, default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+    /// No summary on standard error
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Say more: where the record is, which sources were used
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
+    /// When to colour: auto, always or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    pub(crate) color: Color,
+
+    /// Name of the run, to find it again and to compare it
+    #[arg(long, value_name = "NAME", help_heading = "Record")]
+    pub(crate) name: Option<String>,
+    /// Tag of the run (may be given often)
+    #[arg(long = "tag", value_name = "K=V", value_parser = parse_tag, help_heading = "Record")]
+    pub(crate) tags: Vec<(String, String)>,
+    /// Record into this file instead of the store
+    #[arg(long, value_name = "FILE", conflicts_with = "no_record", help_heading = "Record")]
+    pub(crate) record: Option<PathBuf>,
+    /// Keep no record
+    #[arg(long, help_heading = "Record")]
+    pub(crate) no_record: bool,
+    /// Store the command line as it is, secrets included
+    #[arg(long, help_heading = "Record")]
+    pub(crate) no_redact: bool,
+}
+
+fn parse_interval(text: &str) -> Result<u64, String> {
+    match parse_duration_ns(text).map_err(|error| error.to_string())? {
+        ns if ns < 1_000_000 => Err(format!("{text} is too short; the shortest interval is 1ms")),
+        ns => Ok(ns),
+    }
+}
+
+fn parse_cores(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|cores: &f64| cores.is_finite() && *cores > 0.0)
+        .ok_or_else(|| format!("'{text}' is not a number of cores; write one above 0, such as 4 or 2.5"))
+}
+
+fn parse_tag(text: &str) -> Result<(String, String), String> {
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| format!("'{text}' is not a tag; write key=value"))?;
+    if key.is_empty() {
+        return Err(format!("'{text}' has no key; write key=value"));
+    }
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+impl MeasureArgs {
+    /// Bad output paths are found out before the job starts, not after it ran for hours.
+    pub(crate) fn check_outputs(&self) -> Result<(), String> {
+        for path in [&self.output, &self.record].into_iter().flatten() {
+            if !self.force && path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+                return Err(format!("{} exists already; --force overwrites it", shown(path)));
+            }
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if parent.is_some_and(|parent| !parent.is_dir()) {
+                return Err(format!("the folder of {} does not exist; make it first", shown(path)));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn info(&self, mode: &str, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
+        let started_unix_ns = jobmeter_core::sys::realtime_ns();
+        let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let command = if self.no_redact { words } else { redact::argv(&words) };
+        let tags: BTreeMap<String, String> = self.tags.iter().cloned().collect();
+        let (host, kernel) = names();
+        RunInfo {
+            id: id::new_run_id(started_unix_ns),
+            jobmeter_version: env!("CARGO_PKG_VERSION").to_owned(),
+            mode: mode.to_owned(),
+            name: self.name.clone(),
+            tags,
+            command,
+            cwd: std::env::current_dir()
+                .map_or_else(|_| String::new(), |dir| dir.to_string_lossy().into_owned()),
+            host,
+            kernel,
+            pid,
+            started_unix_ns,
+            interval_ns: self.interval,
+            expected_cores: self.expected_cores.unwrap_or_else(|| usable_cores(limits)),
+            system_cores: jobmeter_core::sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32,
+            ..RunInfo::default()
+        }
+    }
+
+    /// The record, where one is kept. That it cannot be kept is a warning: the job goes first.
+    pub(crate) fn open_record(&self, info: &RunInfo) -> (Option<Record>, Option<String>) {
+        if self.no_record {
+            return (None, None);
+        }
+        let opened = match &self.record {
+            Some(path) if self.force => {
+                Writer::create(Target::Replace(path.clone()), info).map(|writer| (writer, path.clone()))
+            }
+            Some(path) => {
+                Writer::create(Target::New(path.clone()), info).map(|writer| (writer, path.clone()))
+            }
+            None => {
+                Store::open_default().and_then(|store| Ok((store.create(info)?, store.path_of(&info.id)?)))
+            }
+        };
+        match opened {
+            Ok((writer, path)) => (Some(Record { writer: Arc::new(Mutex::new(writer)), path }), None),
+            Err(error) => (None, Some(format!("no record is kept: {error}"))),
+        }
+    }
+
+    /// Sends the summary where it belongs. Errors are said on standard error: the job's result stands.
+    pub(crate) fn deliver(&self, summary: &Summary, record: Option<&Record>) {
+        if let Some(path) = &self.output {
+            let text = self.render(summary, Style { colored: self.color == Color::Always });
+            if let Err(error) = write_aside(path, text.as_bytes(), self.force) {
+                say(&format!("jobmeter: cannot write the summary to {}: {error}", shown(path)));
+            }
+        } else if !self.quiet {
+            let style = Style::choose(self.color, std::io::stderr().is_terminal());
+            say(self.render(summary, style).trim_end());
+        }
+        if self.verbose && !self.quiet {
+            for source in &summary.sources {
+                let used = if source.used { "used" } else { "not used" };
+                say(&format!("jobmeter: source {} {used}: {}", source.name, source.detail));
+            }
+            if let Some(record) = record {
+                say(&format!("jobmeter: recorded in {}", shown(&record.path)));
+            }
+        }
+    }
+
+    fn render(&self, summary: &Summary, style: Style) -> String {
+        match self.format {
+            Format::Text => jobmeter_report::text::summary(summary, style),
+            Format::Json => to_json(summary),
+        }
+    }
+}
+
+/// One line to standard error; a closed standard error is nobody's loss.
+pub(crate) fn say(text: &str) {
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
+pub(crate) fn to_json(summary: &Summary) -> String {
+    let mut text =
+        serde_json::to_string_pretty(summary).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
+    text.push('\n');
+    text
+}
+
+/// The run file under way.
+pub(crate) struct Record {
+    pub(crate) writer: Arc<Mutex<Writer>>,
+    pub(crate) path: PathBuf,
+}
+
+impl Record {
+    /// Ends the file; the sentence to warn with when something was lost.
+    pub(crate) fn finish(&self, summary: &Summary) -> Option<String> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.finish(summary).err().map(|error| format!("the record is incomplete: {error}"))
+    }
+}
+
+pub(crate) fn shown(path: &Path) -> String {
+    jobmeter_core::text::printable(&path.to_string_lossy())
+}
+
+/// Writes aside, then renames: nobody ever sees half a file. Mode 0600.
+fn write_aside(path: &Path, bytes: &[u8], force: bool) -> std::io::Result<()> {
+    let is_special = path.metadata().is_ok_and(|meta| !meta.is_file());
+    if is_special {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let aside = path.with_file_name(name);
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&aside)
+        .and_then(|mut file| file.write_all(bytes));
+    let placed = written.and_then(|()| {
+        if force {
+            std::fs::rename(&aside, path)
+        } else {
+            // A link fails where a file has appeared meanwhile; a rename would replace it.
+            std::fs::hard_link(&aside, path).and_then(|()| std::fs::remove_file(&aside))
+        }
+    });
+    placed.inspect_err(|_| drop(std::fs::remove_file(&aside)))
+}
+
+/// Host name and kernel release.
+fn names() -> (String, String) {
+    // SAFETY: uname fills the zeroed structure; its fields are NUL-terminated.
+    unsafe {
+        let mut name: libc::utsname = std::mem::zeroed();
+        libc::uname(&raw mut name);
+        let text =
+            |field: &[libc::c_char]| std::ffi::CStr::from_ptr(field.as_ptr()).to_string_lossy().into_owned();
+        (text(&name.nodename), text(&name.release))
+    }
+}

@@ -1,0 +1,152 @@
+//! `jobmeter run -- CMD`: the job under the meter, its exit status ours.
+
+use super::measure::{MeasureArgs, say};
+use jobmeter_core::spawn::SpawnError;
+use jobmeter_core::supervise::{LaunchError, RunOptions, Supervisor};
+use jobmeter_core::text::printable;
+use jobmeter_core::units::parse_duration_ns;
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter run -- python train.py
+  jobmeter run --timeout 2h --name nightly --tag branch=main -- ./simulate input.toml
+  jobmeter run -i 10ms -f json -o usage.json -- make -j8
+  jobmeter run -e 'sh -c \"sort big.txt | uniq -c\"'")]
+pub(crate) struct RunArgs {
+    /// End the job after this time: TERM, then KILL; exit code 124
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Running")]
+    timeout: Option<u64>,
+    /// Time between TERM and KILL at the time limit
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s", help_heading = "Running")]
+    grace: u64,
+    /// Measure on until the last descendant has ended
+    #[arg(long, help_heading = "Running")]
+    wait_descendants: bool,
+    /// The command as one string, split as a shell would (quotes honoured, nothing expanded)
+    #[arg(
+        short = 'e',
+        long = "execute",
+        value_name = "CMD",
+        conflicts_with = "command",
+        help_heading = "Running"
+    )]
+    execute: Option<String>,
+    /// Make no cgroup for the job
+    #[arg(long, help_heading = "Measuring")]
+    no_cgroup: bool,
+    #[command(flatten)]
+    measure: MeasureArgs,
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+fn parse_time(text: &str) -> Result<u64, String> {
+    parse_duration_ns(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn main(args: RunArgs) -> Result<u8, String> {
+    let command = command_of(&args)?;
+    args.measure.check_outputs()?;
+    let options = RunOptions {
+        command,
+        interval_ns: args.measure.interval,
+        timeout_ns: args.timeout,
+        grace_ns: args.grace,
+        wait_descendants: args.wait_descendants,
+        use_cgroup: !args.no_cgroup,
+    };
+    let command = options.command.clone();
+    let supervisor = match Supervisor::launch(options) {
+        Ok(supervisor) => supervisor,
+        Err(error) => return launch_failed(&command[0], error),
+    };
+    crate::streams::survive_write_errors();
+    let pid = supervisor.pid();
+    // Whatever goes wrong on our side from here on, the job runs to its end and its status is ours.
+    match catch_unwind(AssertUnwindSafe(|| measure(&args, &command, supervisor))) {
+        Ok(Ok(code)) => Ok(code),
+        Ok(Err(message)) => {
+            say(&format!("jobmeter: measuring failed: {message}; the job goes on unmeasured"));
+            Ok(wait_plainly(pid))
+        }
+        Err(_) => Ok(wait_plainly(pid)),
+    }
+}
+
+fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
+    let command = match &args.execute {
+        Some(text) => shlex::split(text)
+            .ok_or_else(|| format!("'{}' ends inside a quote; close it", printable(text)))?
+            .into_iter()
+            .map(OsString::from)
+            .collect(),
+        None => args.command.clone(),
+    };
+    if command.is_empty() {
+        return Err("no command to run; write it behind --, as in: jobmeter run -- make -j8".to_owned());
+    }
+    Ok(command)
+}
+
+fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> Result<u8, String> {
+    let limits = supervisor.limits();
+    let info = args.measure.info("run", command, supervisor.pid(), &limits);
+    let (record, trouble) = args.measure.open_record(&info);
+    if let Some(record) = &record {
+        supervisor.meter.add_sink(Box::new(record.writer.clone()));
+    }
+    if let Some(text) = trouble {
+        supervisor.meter.warn("record", text);
+    }
+    let outcome = supervisor.run().map_err(|error| error.to_string())?;
+    let mut summary = supervisor.finish(&info, &outcome);
+    if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
+        summary.warnings.push(jobmeter_core::summary::Warning { kind: "record".to_owned(), text });
+    }
+    args.measure.deliver(&summary, record.as_ref());
+    Ok(outcome.exit_code())
+}
+
+fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
+    let name = printable(&command.to_string_lossy());
+    match error {
+        LaunchError::Spawn(SpawnError::Exec(error)) => {
+            let (code, text) = match error.raw_os_error() {
+                Some(libc::ENOENT | libc::ENOTDIR) => (NOT_FOUND, "there is no such command".to_owned()),
+                Some(libc::EACCES) => {
+                    (NOT_EXECUTABLE, "it may not be executed (a directory, or no x permission)".to_owned())
+                }
+                _ => (NOT_EXECUTABLE, error.to_string()),
+            };
+            say(&format!("jobmeter: cannot run '{name}': {text}"));
+            Ok(code)
+        }
+        LaunchError::Spawn(SpawnError::Argument) => {
+            Err(format!("an argument of '{name}' holds a NUL byte, which no command can take"))
+        }
+        LaunchError::Spawn(SpawnError::Fork(error)) | LaunchError::Own(error) => {
+            Err(format!("cannot start '{name}': {error}"))
+        }
+    }
+}
+
+/// The job without the meter.
+fn wait_plainly(pid: i32) -> u8 {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is a valid out-pointer.
+        let got = unsafe { libc::waitpid(pid, &raw mut status, 0) };
+        match got {
+            -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            _ if got == pid && libc::WIFSIGNALED(status) => return (128 + libc::WTERMSIG(status)) as u8,
+            _ if got == pid => return libc::WEXITSTATUS(status) as u8,
+            _ => return crate::OWN_FAILURE,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Black-box tests of the `jobmeter` binary: they start it as a user would and compare what it says with what
+//! the testkit's workloads are known to have done. Modules are named after what they hold the binary to;
+//! `cpu`, `memory`, `kills` and `scale` are heavy and run one at a time (see `.config/nextest.toml`).
+
+mod attach;
+mod cpu;
+mod help;
+mod inherit;
+mod kills;
+mod memory;
+mod names;
+mod output;
+mod record;
+mod scale;
+mod signals;
+mod status;
+mod streams;
+mod terminal;
+mod timeout;

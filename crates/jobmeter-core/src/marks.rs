@@ -1,0 +1,178 @@
+//! Marks from the job in any language: a named pipe under the user's runtime directory, found by the pid of
+//! the meter, so that the job's environment stays untouched. One line per mark: `KIND PID TID NAME`.
+
+use crate::event::MarkKind;
+use crate::probe::stat;
+use crate::sys;
+use std::ffi::CString;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+/// A line and its name fit one atomic write.
+const LONGEST_LINE: usize = libc::PIPE_BUF;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    pub kind: MarkKind,
+    pub pid: i32,
+    pub tid: i32,
+    pub name: String,
+}
+
+impl Mark {
+    fn to_line(&self) -> Vec<u8> {
+        let kind = match self.kind {
+            MarkKind::Point => "mark",
+            MarkKind::Begin => "begin",
+            MarkKind::End => "end",
+        };
+        let name: String = self.name.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
+        let mut line = format!("{kind} {} {} {name}", self.pid, self.tid).into_bytes();
+        line.truncate(LONGEST_LINE - 1);
+        line.push(b'\n');
+        line
+    }
+
+    fn from_line(line: &[u8]) -> Option<Mark> {
+        let text = String::from_utf8_lossy(line);
+        let mut words = text.splitn(4, ' ');
+        let kind = match words.next()? {
+            "mark" => MarkKind::Point,
+            "begin" => MarkKind::Begin,
+            "end" => MarkKind::End,
+            _ => return None,
+        };
+        let pid = words.next()?.parse().ok()?;
+        let tid = words.next()?.parse().ok()?;
+        Some(Mark { kind, pid, tid, name: words.next()?.trim_end().to_owned() })
+    }
+}
+
+/// The directory of the pipes, made 0700 and ours.
+fn directory() -> io::Result<PathBuf> {
+    // SAFETY: geteuid cannot fail.
+    let uid = unsafe { libc::geteuid() };
+    let base = std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
+    let base = base.map_or_else(std::env::temp_dir, PathBuf::from);
+    let dir = base.join(format!("jobmeter-{uid}"));
+    match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let meta = std::fs::symlink_metadata(&dir)?;
+    if !meta.is_dir() || meta.uid() != uid || meta.mode() & 0o077 != 0 {
+        return Err(io::Error::other(format!("{} is not a private directory of this user", dir.display())));
+    }
+    Ok(dir)
+}
+
+fn pipe_path(pid: i32) -> io::Result<PathBuf> {
+    Ok(directory()?.join(format!("{pid}.marks")))
+}
+
+/// The receiving end; the pipe goes away with it.
+pub struct MarkReceiver {
+    file: OwnedFd,
+    path: PathBuf,
+    pending: Vec<u8>,
+}
+
+impl MarkReceiver {
+    /// A pipe under our own pid.
+    pub fn create() -> io::Result<MarkReceiver> {
+        let path = pipe_path(std::process::id() as i32)?;
+        drop(std::fs::remove_file(&path));
+        let c_path = CString::new(path.as_os_str().as_encoded_bytes())?;
+        // SAFETY: `c_path` is NUL-terminated; a fresh descriptor is ours to own. Opened for both ends, the
+        // pipe never reads as ended when a writer goes.
+        let file = unsafe {
+            sys::check(libc::mkfifo(c_path.as_ptr(), 0o600))?;
+            let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
+            OwnedFd::from_raw_fd(sys::check(libc::open(c_path.as_ptr(), flags))?)
+        };
+        Ok(MarkReceiver { file, path, pending: Vec::new() })
+    }
+
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// All whole lines that have come.
+    pub fn take(&mut self) -> Vec<Mark> {
+        let mut chunk = [0u8; LONGEST_LINE];
+        loop {
+            // SAFETY: reads at most `chunk.len()` bytes into `chunk`.
+            let count = unsafe { libc::read(self.file.as_raw_fd(), chunk.as_mut_ptr().cast(), chunk.len()) };
+            if count <= 0 {
+                break;
+            }
+            self.pending.extend_from_slice(&chunk[..count as usize]);
+        }
+        let Some(end) = self.pending.iter().rposition(|byte| *byte == b'\n') else {
+            // A line without an end that is longer than any of ours is noise.
+            if self.pending.len() > 2 * LONGEST_LINE {
+                self.pending.clear();
+            }
+            return Vec::new();
+        };
+        let whole: Vec<u8> = self.pending.drain(..=end).collect();
+        whole.split(|byte| *byte == b'\n').filter_map(Mark::from_line).collect()
+    }
+}
+
+impl AsRawFd for MarkReceiver {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+impl Drop for MarkReceiver {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// Sends a mark to the meter above this process: the one named by `JOBMETER_MARKS`, else the nearest ancestor
+/// that has a pipe.
+pub fn send(mark: &Mark) -> io::Result<()> {
+    let path = match std::env::var_os("JOBMETER_MARKS") {
+        Some(path) => PathBuf::from(path),
+        None => nearest_pipe()?,
+    };
+    let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
+    pipe.write_all(&mark.to_line())
+}
+
+fn nearest_pipe() -> io::Result<PathBuf> {
+    let mut buffer = [0u8; 1024];
+    let mut pid = std::process::id() as i32;
+    while pid > 1 {
+        let path = pipe_path(pid)?;
+        if path.exists() {
+            return Ok(path);
+        }
+        pid = stat::parse(sys::read_proc(pid, "stat", &mut buffer)?).map_or(0, |stat| stat.parent_pid);
+    }
+    Err(io::Error::new(io::ErrorKind::NotFound, "no jobmeter measures this process"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_both_ways_whatever_the_name() {
+        for name in ["load", "epoch 1", "a\nb", "x y  z"] {
+            let mark = Mark { kind: MarkKind::Begin, pid: 7, tid: 9, name: name.to_owned() };
+            let line = mark.to_line();
+            let read = Mark::from_line(&line[..line.len() - 1]).expect("reads");
+            assert_eq!((read.kind, read.pid, read.tid), (MarkKind::Begin, 7, 9));
+            assert_eq!(read.name, name.replace('\n', " ").trim_end());
+        }
+        assert_eq!(Mark::from_line(b"nonsense"), None);
+        let long = Mark { kind: MarkKind::Point, pid: 1, tid: 1, name: "x".repeat(10_000) };
+        assert_eq!(long.to_line().len(), LONGEST_LINE);
+    }
+}

@@ -1,0 +1,169 @@
+//! Memory of the tree with shared pages counted once. Resident sizes are read every tick; who shares what is
+//! asked of smaps_rollup only when a maximum may move, and within a budget, because that read holds up the
+//! process it reads.
+
+use crate::process::Process;
+use crate::tree::Tree;
+
+/// Share of one core that rollups may take, and what they may take at the start.
+const BUDGET_SHARE: f64 = 0.01;
+const BUDGET_START_NS: u64 = 30_000_000;
+/// One process is never held for longer than this by one read.
+const LONGEST_READ_NS: u64 = 20_000_000;
+/// For one process alone only the split into private and shared is at stake.
+const LONGEST_SPLIT_READ_NS: u64 = 2_000_000;
+
+/// Resident memory of a scope at one tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resident {
+    pub total_bytes: u64,
+    pub private_bytes: u64,
+    pub shared_bytes: u64,
+    /// Plain sum over processes: an upper bound of `total_bytes`.
+    pub sum_bytes: u64,
+}
+
+/// What the last pass of rollups found, as shares of the plain sum.
+#[derive(Debug, Clone, Copy)]
+struct Shares {
+    total: f64,
+    private: f64,
+}
+
+/// Sums over a set of processes.
+#[derive(Default, Clone, Copy)]
+struct Sums {
+    count: usize,
+    rss: u64,
+    pss: u64,
+    private: u64,
+    max_rss: u64,
+    max_shared: u64,
+}
+
+impl Sums {
+    fn take(&mut self, process: &Process, use_rollup: bool) {
+        self.count += 1;
+        self.rss += process.rss_bytes;
+        self.max_rss = self.max_rss.max(process.rss_bytes);
+        let (pss, private, shared) = match process.rollup.filter(|_| use_rollup) {
+            Some(last) => (last.rollup.pss_bytes, last.rollup.private_bytes, last.rollup.shared_bytes),
+            None => {
+                let rss = process.rss_bytes;
+                let private = if process.stat.is_forked_copy() && !process.is_main {
+                    rss.saturating_sub(process.rss_at_birth_bytes.max(process.rss_file_bytes))
+                } else {
+                    rss.saturating_sub(process.rss_file_bytes)
+                };
+                (private, private, rss - private)
+            }
+        };
+        self.pss += pss;
+        self.private += private;
+        self.max_shared = self.max_shared.max(shared);
+    }
+
+    /// The union of all pages lies between what is certainly distinct and the plain sum. Proportional sizes
+    /// are exact for pages shared inside the set; the other two terms mend pages shared with outsiders.
+    fn shares(&self) -> Shares {
+        let rss = self.rss.max(1);
+        let union = self.pss.max(self.private + self.max_shared).max(self.max_rss).min(rss);
+        Shares { total: union as f64 / rss as f64, private: self.private.min(union) as f64 / rss as f64 }
+    }
+
+    fn resident(&self, shares: Shares) -> Resident {
+        let total_bytes = (self.rss as f64 * shares.total).round() as u64;
+        let private_bytes = ((self.rss as f64 * shares.private).round() as u64).min(total_bytes);
+        Resident {
+            total_bytes,
+            private_bytes,
+            shared_bytes: total_bytes - private_bytes,
+            sum_bytes: self.rss,
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct MemoryMeter {
+    spent_ns: u64,
+    pub passes: u64,
+    /// Passes that were wanted but not affordable.
+    pub refused: u64,
+    /// Family size at the last pass and what it found for main, descendants, combined.
+    verified: Option<(usize, [Shares; 3])>,
+    best_bytes: [u64; 3],
+}
+
+impl MemoryMeter {
+    /// `[main, descendants, combined]` at this tick; `elapsed_ns` fills the budget.
+    pub fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
+        let mut all = sums(tree, false);
+        let mut shares = self.estimate(&all);
+        if self.wants_pass(&all, &shares) && self.pass(tree, all[2].count, elapsed_ns) {
+            let verified = sums(tree, true).map(|sums| sums.shares());
+            all = sums(tree, false);
+            self.verified = Some((all[2].count, verified));
+            shares = verified;
+        }
+        let mut result = [Resident::default(); 3];
+        for index in 0..3 {
+            result[index] = all[index].resident(shares[index]);
+            self.best_bytes[index] = self.best_bytes[index].max(result[index].total_bytes);
+        }
+        result
+    }
+
+    /// Sharing as the last pass found it while the family is the same, else by what forks and files tell.
+    fn estimate(&self, all: &[Sums; 3]) -> [Shares; 3] {
+        match self.verified {
+            Some((count, verified)) if count == all[2].count => verified,
+            _ => all.map(|sums| sums.shares()),
+        }
+    }
+
+    /// Only when a maximum may move.
+    fn wants_pass(&self, all: &[Sums; 3], shares: &[Shares; 3]) -> bool {
+        let moves = |index: usize| {
+            let estimate = all[index].rss as f64 * shares[index].total;
+            estimate > self.best_bytes[index] as f64 * 1.01 + 65_536.0
+        };
+        let combined = &all[2];
+        if combined.count <= 1 {
+            return moves(0);
+        }
+        let family_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
+        (family_changed && combined.rss > self.best_bytes[2]) || moves(2) || moves(1)
+    }
+
+    fn pass(&mut self, tree: &mut Tree, count: usize, elapsed_ns: u64) -> bool {
+        let longest_ns = if count == 1 { LONGEST_SPLIT_READ_NS } else { LONGEST_READ_NS };
+        let affordable_ns =
+            (BUDGET_START_NS + (elapsed_ns as f64 * BUDGET_SHARE) as u64).saturating_sub(self.spent_ns);
+        let worthwhile = |process: &Process| process.rss_bytes > 0 && process.rollup_cost_ns() <= longest_ns;
+        let cost_ns: u64 =
+            tree.processes.iter().filter(|process| worthwhile(process)).map(Process::rollup_cost_ns).sum();
+        if cost_ns == 0 || cost_ns > affordable_ns {
+            self.refused += 1;
+            return false;
+        }
+        let buffer = &mut tree.buffer;
+        for process in &mut tree.processes {
+            if worthwhile(process) {
+                self.spent_ns += process.read_rollup(buffer).unwrap_or(10_000);
+            } else {
+                process.rollup = None;
+            }
+        }
+        self.passes += 1;
+        true
+    }
+}
+
+fn sums(tree: &Tree, use_rollup: bool) -> [Sums; 3] {
+    let mut all = [Sums::default(); 3];
+    for process in &tree.processes {
+        all[if process.is_main { 0 } else { 1 }].take(process, use_rollup);
+        all[2].take(process, use_rollup);
+    }
+    all
+}

@@ -1,0 +1,76 @@
+//! A summary from the record alone: for runs whose meter was killed before its last word, and for runs that
+//! still go on.
+
+use crate::accumulate::{Accumulator, Divisors};
+use crate::event::{Event, Sink};
+use crate::metric::{Column, EntityKind, Scope};
+use crate::summary::{Overhead, RunInfo, SCHEMA_VERSION, Summary, Verdict, Warning};
+
+#[derive(Default)]
+pub struct Replay {
+    sums: Accumulator,
+}
+
+impl Sink for Replay {
+    fn define(&mut self, column: &Column) {
+        self.sums.define(column);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.sums.event(event);
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.sums.tick(t_ns, values);
+    }
+}
+
+impl Replay {
+    /// `lost` says what could not be read.
+    pub fn summary(self, info: &RunInfo, lost: Option<String>) -> Summary {
+        let wall_ns = self.sums.last_t_ns;
+        let mut figures = self.sums.figures(Divisors {
+            expected_cores: if info.expected_cores > 0.0 { info.expected_cores } else { 1.0 },
+            system_cores: info.system_cores.max(1),
+            wall_ns,
+        });
+        let mut run = info.clone();
+        run.wall_ns = Some(wall_ns);
+        run.ticks = self.sums.ticks;
+        let mut warnings = self.sums.warnings;
+        warnings.push(Warning {
+            kind: "no_trailer".to_owned(),
+            text: "the record has no last word: figures end with its last tick".to_owned(),
+        });
+        warnings.extend(lost.map(|text| Warning { kind: "damaged_record".to_owned(), text }));
+        let mut scope = |scope| figures.scopes.remove(&scope).unwrap_or_default();
+        let (main, descendants, combined, system) =
+            (scope(Scope::Main), scope(Scope::Descendants), scope(Scope::Combined), scope(Scope::System));
+        let mut entity = |kind| figures.entities.remove(&kind).unwrap_or_default();
+        Summary {
+            schema_version: SCHEMA_VERSION,
+            run,
+            verdict: Verdict {
+                kind: "crashed".to_owned(),
+                exit_code: None,
+                signal: None,
+                core_dumped: false,
+                text: "unknown: still running, or jobmeter itself was killed".to_owned(),
+                evidence: vec!["the record has no trailer".to_owned()],
+            },
+            main,
+            descendants,
+            combined,
+            system,
+            cores: entity(EntityKind::Core),
+            disks: entity(EntityKind::Disk),
+            mounts: entity(EntityKind::Mount),
+            networks: entity(EntityKind::Network),
+            gpus: entity(EntityKind::Gpu),
+            limits: Default::default(),
+            sources: Vec::new(),
+            warnings,
+            overhead: Overhead::default(),
+        }
+    }
+}

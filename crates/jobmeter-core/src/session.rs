@@ -1,0 +1,202 @@
+//! A meter on a thread of its own, for programs that measure themselves or others while they go on. The
+//! thread blocks all signals, never touches an interpreter's lock and never keeps the program alive.
+
+use crate::cadence::Cadence;
+use crate::event::{MarkKind, Sink};
+use crate::finish::Ending;
+use crate::meter::{Extra, Meter, Target};
+use crate::summary::{Limits, RunInfo, Summary};
+use crate::sys::{self, EventFd};
+use crate::verdict;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+struct Shared {
+    meter: Mutex<Meter>,
+    wake: EventFd,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Meter> {
+        // A panic elsewhere leaves numbers behind that are still the best we have.
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What to measure, and how.
+pub struct SessionConfig {
+    pub target: Target,
+    /// Fixed distance of ticks, or adaptive.
+    pub interval_ns: Option<u64>,
+    pub sinks: Vec<Box<dyn Sink + Send>>,
+    pub extras: Vec<Box<dyn Extra>>,
+}
+
+pub struct Session {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<(u64, u64)>>,
+    info: RunInfo,
+    limits: Limits,
+    /// A forked copy of the program has the memory but not the thread: there the session is inert.
+    creator_pid: u32,
+}
+
+impl Session {
+    /// Takes the first tick before it returns, so that what follows is measured from here.
+    pub fn start(config: SessionConfig, info: RunInfo, limits: Limits) -> io::Result<Session> {
+        let mut meter = Meter::start(config.target)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such process"))?;
+        for sink in config.sinks {
+            meter.add_sink(sink);
+        }
+        for extra in config.extras {
+            meter.add_extra(extra);
+        }
+        let cadence = Cadence::start(config.interval_ns, sys::monotonic_ns())?;
+        meter.set_interval_ns(cadence.interval_ns());
+        meter.tick();
+        let watched = match config.target {
+            Target::Attached(pid) => sys::pidfd_open(pid).ok(),
+            _ => None,
+        };
+        let shared = Arc::new(Shared { meter: Mutex::new(meter), wake: EventFd::new()? });
+        let for_thread = Arc::clone(&shared);
+        let _masked = AllSignalsBlocked::new();
+        let thread = std::thread::Builder::new()
+            .name("jobmeter".to_owned())
+            .stack_size(256 * 1024)
+            .spawn(move || tick_until_woken(&for_thread, cadence, watched.as_ref()))?;
+        Ok(Session { shared, thread: Some(thread), info, limits, creator_pid: std::process::id() })
+    }
+
+    pub fn is_inert(&self) -> bool {
+        self.creator_pid != std::process::id()
+    }
+
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Takes a tick at once and stores the mark with it.
+    pub fn mark(&self, name: &str, kind: MarkKind) {
+        if !self.is_inert() {
+            // SAFETY: gettid cannot fail.
+            let tid = unsafe { libc::gettid() };
+            self.shared.lock().mark(name, kind, std::process::id() as i32, tid);
+        }
+    }
+
+    /// A mark that came from another process.
+    pub fn mark_of(&self, mark: &crate::marks::Mark) {
+        if !self.is_inert() {
+            self.shared.lock().mark(&mark.name, mark.kind, mark.pid, mark.tid);
+        }
+    }
+
+    /// Whether the measured process is still there.
+    pub fn target_lives(&self) -> bool {
+        !self.is_inert() && self.shared.lock().has_main()
+    }
+
+    /// The summary up to this moment.
+    pub fn snapshot(&self) -> Option<Summary> {
+        (!self.is_inert()).then(|| {
+            let mut meter = self.shared.lock();
+            meter.tick();
+            meter.snapshot(&self.info)
+        })
+    }
+
+    /// Ends the measurement. `None` in a forked copy, which has nothing to end.
+    pub fn stop(mut self) -> Option<Summary> {
+        if self.is_inert() {
+            // The thread does not exist here: joining it would wait for ever.
+            std::mem::forget(self.thread.take());
+            return None;
+        }
+        self.shared.wake.notify();
+        let joined = self.thread.take().map(JoinHandle::join);
+        let mut meter = self.shared.lock();
+        if let Some(Ok((late_ticks, skipped_ticks))) = joined {
+            meter.late_ticks = late_ticks;
+            meter.skipped_ticks = skipped_ticks;
+        }
+        meter.last_tick();
+        let verdict = if meter.has_main() {
+            verdict::of_watch("detached", "measured to the end of the block; the process goes on")
+        } else {
+            verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
+        };
+        let ending = Ending {
+            verdict,
+            limits: self.limits.clone(),
+            ended_ns: sys::monotonic_ns(),
+            fork_floor_bytes: 0,
+        };
+        Some(meter.finish(&self.info, ending))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        match self.thread.take() {
+            Some(thread) if self.creator_pid == std::process::id() => {
+                self.shared.wake.notify();
+                drop(thread.join());
+            }
+            other => std::mem::forget(other),
+        }
+    }
+}
+
+fn tick_until_woken(shared: &Shared, mut cadence: Cadence, watched: Option<&OwnedFd>) -> (u64, u64) {
+    let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
+    loop {
+        let fds = [shared.wake.as_raw_fd(), cadence.timer().as_raw_fd(), exit];
+        let Ok(ready) = sys::wait_readable(&fds, -1) else { break };
+        if ready & 1 != 0 {
+            break;
+        }
+        if ready & 4 != 0 {
+            // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
+            shared.lock().tick();
+            exit = -1;
+        }
+        let interval_ns = cadence.interval_ns();
+        let ticked = cadence.run_if_due(|| {
+            let mut meter = shared.lock();
+            meter.set_interval_ns(interval_ns);
+            meter.tick();
+        });
+        if ticked.is_err() {
+            break;
+        }
+    }
+    (cadence.late_ticks, cadence.skipped_ticks)
+}
+
+/// A thread that is made while this lives gets no signal: they are the program's.
+struct AllSignalsBlocked(libc::sigset_t);
+
+impl AllSignalsBlocked {
+    fn new() -> AllSignalsBlocked {
+        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: both sets are zeroed plain data, filled by the calls.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            AllSignalsBlocked(before.assume_init())
+        }
+    }
+}
+
+impl Drop for AllSignalsBlocked {
+    fn drop(&mut self) {
+        // SAFETY: gives back the mask that was in force.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}

@@ -1,0 +1,193 @@
+//! Starting the job so that it cannot tell: argv verbatim; streams, terminal, directory, environment, umask,
+//! signal mask and dispositions, priorities, descriptors and limits as it would have had without us.
+
+use crate::sys;
+use std::ffi::{CString, OsString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+
+/// Signals that are passed on to the job.
+pub const FORWARDED: [libc::c_int; 8] = [
+    libc::SIGTERM,
+    libc::SIGINT,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGWINCH,
+    libc::SIGTSTP,
+];
+
+#[derive(Debug)]
+pub enum SpawnError {
+    /// The command does not exist or may not be run; the job's fault.
+    Exec(io::Error),
+    /// An argument holds a NUL byte.
+    Argument,
+    /// We could not fork; our fault.
+    Fork(io::Error),
+}
+
+/// Takes signals out of their handlers into a descriptor. Made before the fork; what the process had before
+/// is given back to the child.
+pub struct SignalPlan {
+    original_mask: libc::sigset_t,
+    original_child_action: libc::sigaction,
+    descriptor: OwnedFd,
+}
+
+/// A signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    pub signal: i32,
+    /// Sent by a process to us; otherwise by the kernel (a terminal) to the whole foreground group.
+    pub by_user: bool,
+}
+
+impl SignalPlan {
+    pub fn install() -> io::Result<SignalPlan> {
+        // SAFETY: the sets and actions are initialised by the calls that fill them before they are read.
+        unsafe {
+            let mut watched = MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(watched.as_mut_ptr());
+            let mut watched = watched.assume_init();
+            for signal in FORWARDED.into_iter().chain([libc::SIGCHLD, libc::SIGCONT]) {
+                libc::sigaddset(&raw mut watched, signal);
+            }
+            let mut original_mask = MaybeUninit::<libc::sigset_t>::uninit();
+            sys::check(libc::sigprocmask(libc::SIG_BLOCK, &raw const watched, original_mask.as_mut_ptr()))?;
+            // A parent of ours may have ignored SIGCHLD: then the kernel would reap the job behind our back.
+            let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+            default.sa_sigaction = libc::SIG_DFL;
+            let mut original_child_action = MaybeUninit::<libc::sigaction>::uninit();
+            sys::check(libc::sigaction(
+                libc::SIGCHLD,
+                &raw const default,
+                original_child_action.as_mut_ptr(),
+            ))?;
+            let fd =
+                sys::check(libc::signalfd(-1, &raw const watched, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?;
+            Ok(SignalPlan {
+                original_mask: original_mask.assume_init(),
+                original_child_action: original_child_action.assume_init(),
+                descriptor: OwnedFd::from_raw_fd(fd),
+            })
+        }
+    }
+
+    /// The next signal that arrived, if any.
+    pub fn next(&self) -> Option<Arrived> {
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the kernel writes whole records of `size` bytes.
+        unsafe {
+            let count = libc::read(self.descriptor.as_raw_fd(), info.as_mut_ptr().cast(), size);
+            if count != size as isize {
+                return None;
+            }
+            let info = info.assume_init();
+            Some(Arrived { signal: info.ssi_signo as i32, by_user: info.ssi_code <= 0 })
+        }
+    }
+}
+
+impl AsRawFd for SignalPlan {
+    fn as_raw_fd(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+}
+
+pub struct Spawned {
+    pub pid: i32,
+    pub started_ns: u64,
+    /// Our resident memory at the fork: the child's ru_maxrss never shows less.
+    pub floor_bytes: u64,
+    exec_report: OwnedFd,
+}
+
+impl Spawned {
+    /// Waits until the command has replaced our copy, or says why it could not.
+    pub fn wait_exec(&self) -> Result<(), SpawnError> {
+        let mut code = [0u8; 4];
+        loop {
+            // SAFETY: reads at most four bytes into four.
+            let count = unsafe { libc::read(self.exec_report.as_raw_fd(), code.as_mut_ptr().cast(), 4) };
+            match count {
+                4 => {
+                    // SAFETY: plain call without out-pointers; the child is on its way out.
+                    unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+                    return Err(SpawnError::Exec(io::Error::from_raw_os_error(i32::from_ne_bytes(code))));
+                }
+                -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Forks; the child joins the groups behind `joins` and execs `command`. `attach` runs in the parent while the
+/// child still waits, when something has to be tied to it before it runs.
+pub fn spawn(
+    command: &[OsString],
+    signals: &SignalPlan,
+    joins: &[OwnedFd],
+    attach: Option<&mut dyn FnMut(i32)>,
+) -> Result<Spawned, SpawnError> {
+    let arguments: Vec<CString> = command
+        .iter()
+        .map(|argument| CString::new(argument.clone().into_vec()).map_err(|_| SpawnError::Argument))
+        .collect::<Result<_, _>>()?;
+    let mut pointers: Vec<*const libc::c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    let (report_read, report_write) = pipe().map_err(SpawnError::Fork)?;
+    let gate = match attach.is_some() {
+        true => Some(pipe().map_err(SpawnError::Fork)?),
+        false => None,
+    };
+    let floor_bytes = sys::own_usage().1;
+    let started_ns = sys::monotonic_ns();
+    // SAFETY: between fork and exec the child makes only async-signal-safe calls on memory prepared above.
+    let pid = unsafe { sys::check(libc::fork()).map_err(SpawnError::Fork)? };
+    if pid == 0 {
+        // SAFETY: as above; this branch never returns.
+        unsafe {
+            for join in joins {
+                libc::write(join.as_raw_fd(), b"0".as_ptr().cast(), 1);
+            }
+            if let Some((gate_read, gate_write)) = &gate {
+                libc::close(gate_write.as_raw_fd());
+                let mut byte = 0u8;
+                libc::read(gate_read.as_raw_fd(), (&raw mut byte).cast(), 1);
+            }
+            libc::sigaction(libc::SIGCHLD, &raw const signals.original_child_action, std::ptr::null_mut());
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const signals.original_mask, std::ptr::null_mut());
+            libc::execvp(pointers[0], pointers.as_ptr());
+            let code = (*libc::__errno_location()).to_ne_bytes();
+            libc::write(report_write.as_raw_fd(), code.as_ptr().cast(), 4);
+            libc::_exit(127);
+        }
+    }
+    if let Some(attach) = attach {
+        attach(pid);
+    }
+    drop(gate);
+    drop(report_write);
+    Ok(Spawned { pid, started_ns, floor_bytes, exec_report: report_read })
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` takes two fresh descriptors, ours to own.
+    unsafe {
+        sys::check(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC))?;
+        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
+    }
+}
+
+/// Orphans of the job come to us instead of init, so that their last figures are not lost.
+pub fn become_subreaper() -> bool {
+    // SAFETY: plain prctl; not inherited by children.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 }
+}

@@ -1,0 +1,355 @@
+//! Running a job under the meter: one loop over signals, the clock and marks; no thread.
+
+use crate::cadence::Cadence;
+use crate::cgroup::{JobGroup, Membership};
+use crate::finish::Ending;
+use crate::marks::MarkReceiver;
+use crate::meter::{Meter, Target};
+use crate::perf::InheritedClock;
+use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
+use crate::summary::{Limits, RunInfo, Summary};
+use crate::sys::{self, Reaped};
+use crate::units::{format_count, format_duration_ns};
+use crate::verdict::{self, Circumstances};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    pub command: Vec<OsString>,
+    /// Fixed distance of ticks, or adaptive.
+    pub interval_ns: Option<u64>,
+    pub timeout_ns: Option<u64>,
+    /// Between TERM and KILL at the time limit.
+    pub grace_ns: u64,
+    pub wait_descendants: bool,
+    pub use_cgroup: bool,
+}
+
+#[derive(Debug)]
+pub enum LaunchError {
+    Spawn(SpawnError),
+    Own(io::Error),
+}
+
+/// A job under way.
+pub struct Supervisor {
+    pub meter: Meter,
+    options: RunOptions,
+    signals: SignalPlan,
+    spawned: Spawned,
+    cadence: Cadence,
+    marks: Option<MarkReceiver>,
+    membership: Membership,
+    oom_kills_before: Option<u64>,
+    deadline_ns: Option<u64>,
+    timeout: TimeoutState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeoutState {
+    Waiting,
+    Asked,
+    Killed,
+}
+
+/// How it went.
+pub struct Outcome {
+    pub reaped: Reaped,
+    pub timed_out: bool,
+    pub ended_ns: u64,
+    /// Descendants that live on: pid and name.
+    pub remaining: Vec<(i32, String)>,
+}
+
+impl Outcome {
+    /// The exit code that mirrors the job's.
+    pub fn exit_code(&self) -> u8 {
+        let status = self.reaped.status;
+        if self.timed_out {
+            124
+        } else if libc::WIFSIGNALED(status) {
+            (128 + libc::WTERMSIG(status)) as u8
+        } else {
+            libc::WEXITSTATUS(status) as u8
+        }
+    }
+}
+
+impl Supervisor {
+    /// Starts the job. The first tick is taken when [`Supervisor::run`] begins.
+    pub fn launch(options: RunOptions) -> Result<Supervisor, LaunchError> {
+        let signals = SignalPlan::install().map_err(LaunchError::Own)?;
+        spawn::become_subreaper();
+        let membership = Membership::read(Path::new("/"), "self");
+        let group = if options.use_cgroup { JobGroup::create(&membership).ok() } else { None };
+        let mut clock = None;
+        let mut attach = |pid| clock = InheritedClock::open(pid).ok();
+        let spawned = {
+            let joins = group.as_ref().map_or(&[][..], |group| group.joins());
+            let attach: Option<&mut dyn FnMut(i32)> = if group.is_none() { Some(&mut attach) } else { None };
+            spawn::spawn(&options.command, &signals, joins, attach).map_err(LaunchError::Spawn)?
+        };
+        let oom_kills_before = match &group {
+            Some(group) => group.oom_kills(),
+            None => membership.oom_kills(),
+        };
+        let Some(mut meter) = Meter::start(Target::Child(spawned.pid)) else {
+            return Err(LaunchError::Own(io::Error::other("the child vanished before it could be read")));
+        };
+        meter.set_started_ns(spawned.started_ns);
+        meter.set_group(group);
+        meter.set_inherited_clock(clock);
+        let cadence = Cadence::start(options.interval_ns, spawned.started_ns).map_err(LaunchError::Own)?;
+        let marks = MarkReceiver::create().ok();
+        spawned.wait_exec().map_err(LaunchError::Spawn)?;
+        let deadline_ns = options.timeout_ns.map(|timeout_ns| spawned.started_ns + timeout_ns);
+        Ok(Supervisor {
+            meter,
+            options,
+            signals,
+            spawned,
+            cadence,
+            marks,
+            membership,
+            oom_kills_before,
+            deadline_ns,
+            timeout: TimeoutState::Waiting,
+        })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.spawned.pid
+    }
+
+    pub fn limits(&self) -> Limits {
+        job_limits(&self.membership)
+    }
+
+    /// Until the job has ended (and its descendants, when they are waited for).
+    pub fn run(&mut self) -> io::Result<Outcome> {
+        let mut main: Option<(Reaped, u64)> = None;
+        loop {
+            self.wait_for_something()?;
+            while let Some(arrived) = self.signals.next() {
+                self.handle_signal(arrived, main.is_some());
+            }
+            // Signals merge and may be lost behind each other; children are asked for directly.
+            if let Some(reaped) = self.reap_children() {
+                main = Some((reaped, sys::monotonic_ns()));
+            }
+            if let Some((reaped, ended_ns)) = main
+                && (!self.options.wait_descendants || self.meter.process_count() == 0)
+            {
+                let remaining = self.meter.living_descendants().collect();
+                let timed_out = self.timeout != TimeoutState::Waiting;
+                let ended_ns = if self.options.wait_descendants { sys::monotonic_ns() } else { ended_ns };
+                return Ok(Outcome { reaped, timed_out, ended_ns, remaining });
+            }
+            self.take_marks();
+            self.tick_if_due()?;
+            self.enforce_time_limit();
+        }
+    }
+
+    fn wait_for_something(&self) -> io::Result<()> {
+        let marks = self.marks.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let timeout_ms = match self.deadline_ns {
+            Some(deadline_ns) => {
+                let left_ns = deadline_ns.saturating_sub(sys::monotonic_ns());
+                i32::try_from(left_ns / 1_000_000 + 1).unwrap_or(i32::MAX)
+            }
+            None => -1,
+        };
+        let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks];
+        sys::wait_readable(&fds, timeout_ms).map(|_| ())
+    }
+
+    /// Passes on what was meant for the job and did not reach it by itself.
+    fn handle_signal(&mut self, arrived: Arrived, main_is_gone: bool) {
+        match arrived.signal {
+            libc::SIGCHLD => self.follow_stop(),
+            libc::SIGCONT => {
+                if self.is_job_stopped() {
+                    send(self.spawned.pid, libc::SIGCONT);
+                }
+            }
+            // The terminal sends to the whole foreground group: the job has it already.
+            _ if !arrived.by_user => {}
+            signal if main_is_gone => {
+                for (pid, _) in self.meter.living_descendants().collect::<Vec<_>>() {
+                    send(pid, signal);
+                }
+            }
+            signal => send(self.spawned.pid, signal),
+        }
+    }
+
+    /// When the terminal stopped the job, we stop too, so that the shell gets its prompt back.
+    fn follow_stop(&self) {
+        while let Some((code, signal)) = sys::take_stop_report(self.spawned.pid) {
+            let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+            if code == libc::CLD_STOPPED && by_terminal && has_terminal() {
+                send(std::process::id() as i32, libc::SIGSTOP);
+            }
+        }
+    }
+
+    fn is_job_stopped(&mut self) -> bool {
+        let pid = self.spawned.pid;
+        self.meter.tree.get_mut(pid).is_some_and(|(main, buffer)| {
+            main.read_stat(buffer);
+            matches!(main.stat.state, b'T' | b't')
+        })
+    }
+
+    /// Reaps everything that has ended; returns main when it was among them.
+    fn reap_children(&mut self) -> Option<Reaped> {
+        let mut main = None;
+        while let Some((pid, ..)) = sys::peek_child(None) {
+            if pid == self.spawned.pid {
+                // While it is still a zombie its last figures can be read.
+                self.meter.last_tick();
+            }
+            let reaped = self.meter.reap(pid)?;
+            if pid == self.spawned.pid {
+                main = Some(reaped);
+            }
+        }
+        main
+    }
+
+    fn take_marks(&mut self) {
+        for mark in self.marks.as_mut().map(MarkReceiver::take).unwrap_or_default() {
+            self.meter.mark(&mark.name, mark.kind, mark.pid, mark.tid);
+        }
+    }
+
+    fn tick_if_due(&mut self) -> io::Result<()> {
+        let meter = &mut self.meter;
+        meter.set_interval_ns(self.cadence.interval_ns());
+        self.cadence.run_if_due(|| meter.tick())?;
+        if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
+            let already = self.meter.sums.warnings.iter().any(|warning| warning.kind == "thinned");
+            if !already {
+                let text = format!(
+                    "a tick over {} processes costs {}: ticks are taken every {} to stay light",
+                    format_count(self.meter.process_count() as u64),
+                    format_duration_ns(cost_ns),
+                    format_duration_ns(interval_ns)
+                );
+                self.meter.warn("thinned", text);
+            }
+        }
+        Ok(())
+    }
+
+    fn enforce_time_limit(&mut self) {
+        let Some(deadline_ns) = self.deadline_ns.filter(|deadline_ns| sys::monotonic_ns() >= *deadline_ns)
+        else {
+            return;
+        };
+        self.meter.tick();
+        match self.timeout {
+            TimeoutState::Waiting => {
+                self.timeout = TimeoutState::Asked;
+                self.signal_tree(libc::SIGTERM);
+                self.signal_tree(libc::SIGCONT);
+                self.deadline_ns = Some(deadline_ns + self.options.grace_ns);
+            }
+            TimeoutState::Asked | TimeoutState::Killed => {
+                self.timeout = TimeoutState::Killed;
+                if !self.meter.group.as_ref().is_some_and(JobGroup::kill) {
+                    self.signal_tree(libc::SIGKILL);
+                }
+                // Forked while we killed: looked for again until the tree is empty.
+                self.deadline_ns = Some(sys::monotonic_ns() + 20_000_000);
+            }
+        }
+    }
+
+    fn signal_tree(&self, signal: i32) {
+        for process in &self.meter.tree.processes {
+            send(process.id.pid, signal);
+        }
+    }
+
+    /// Ends the measurement and says what it found.
+    pub fn finish(&mut self, info: &RunInfo, outcome: &Outcome) -> Summary {
+        self.meter.late_ticks = self.cadence.late_ticks;
+        self.meter.skipped_ticks = self.cadence.skipped_ticks;
+        if !outcome.remaining.is_empty() {
+            let text = describe_remaining(&outcome.remaining);
+            self.meter.warn("descendants_remain", text);
+        }
+        let oom_kills_now = match &self.meter.group {
+            Some(group) => group.oom_kills(),
+            None => self.membership.oom_kills(),
+        };
+        let oom_kills =
+            oom_kills_now.zip(self.oom_kills_before).map_or(0, |(now, before)| now.saturating_sub(before));
+        let circumstances = Circumstances {
+            timed_out_after_ns: self.options.timeout_ns.filter(|_| outcome.timed_out),
+            oom_kills,
+        };
+        let ending = Ending {
+            verdict: verdict::of_status(outcome.reaped.status, &circumstances),
+            limits: self.limits(),
+            ended_ns: outcome.ended_ns,
+            fork_floor_bytes: self.spawned.floor_bytes,
+        };
+        self.meter.finish(info, ending)
+    }
+}
+
+fn describe_remaining(remaining: &[(i32, String)]) -> String {
+    let mut names: Vec<String> =
+        remaining.iter().take(5).map(|(pid, name)| format!("{name} ({pid})")).collect();
+    if remaining.len() > 5 {
+        names.push(format!("{} more", remaining.len() - 5));
+    }
+    format!(
+        "{} descendant(s) live on and were left alone: {}; --wait-descendants measures them to their end",
+        remaining.len(),
+        names.join(", ")
+    )
+}
+
+/// The limits that bind a job started by this process.
+pub fn job_limits(membership: &Membership) -> Limits {
+    let mut limits = membership.limits();
+    limits.affinity_cores = affinity_cores();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid out-pointer.
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
+    limits.address_space_bytes =
+        (got == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur);
+    limits
+}
+
+/// Cores the scheduler lets this process run on.
+pub fn affinity_cores() -> Option<u32> {
+    // Large enough for 8,192 cores; cpu_set_t alone ends at 1,024.
+    let mut mask = [0u64; 128];
+    // SAFETY: the kernel writes at most the given size.
+    let filled =
+        unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&mask), mask.as_mut_ptr()) };
+    (filled > 0).then(|| mask.iter().map(|word| word.count_ones()).sum())
+}
+
+/// Cores that a job may use: affinity and cgroup quota.
+pub fn usable_cores(limits: &Limits) -> f64 {
+    let affinity = f64::from(limits.affinity_cores.unwrap_or(1).max(1));
+    limits.cgroup_cores.map_or(affinity, |quota| quota.min(affinity))
+}
+
+fn has_terminal() -> bool {
+    sys::open_read(c"/dev/tty").is_ok()
+}
+
+fn send(pid: i32, signal: i32) {
+    // SAFETY: plain call; a process that is gone needs no signal.
+    unsafe { libc::kill(pid, signal) };
+}

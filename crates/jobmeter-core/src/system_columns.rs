@@ -1,0 +1,224 @@
+//! The machine's part of the row: system probe readings turned into counters since the run began.
+
+use crate::layout::Row;
+use crate::metric::{Column, EntityKind, Metric, Scope};
+use crate::probe::mounts::{self, Mount};
+use crate::probe::system::{SystemProbe, Traffic};
+use crate::process::Scale;
+use crate::sys;
+use std::path::Path;
+
+/// Space on disk changes slowly and each mount costs a call.
+const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
+
+/// A raw counter since boot turned into one since the run began; running backwards is a gap, not a jump.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counter {
+    last_raw: Option<u64>,
+    total: u64,
+}
+
+impl Counter {
+    fn take(&mut self, raw: u64) -> u64 {
+        if let Some(grown) = self.last_raw.and_then(|last| raw.checked_sub(last)) {
+            self.total += grown;
+        }
+        self.last_raw = Some(raw);
+        self.total
+    }
+}
+
+struct Device {
+    name: String,
+    index: usize,
+    in_counter: Counter,
+    out_counter: Counter,
+}
+
+struct MountColumns {
+    mount: Mount,
+    index: usize,
+}
+
+pub struct SystemColumns {
+    probe: SystemProbe,
+    scale: Scale,
+    scalars: [Counter; 13],
+    cores: Vec<(u32, usize, Counter)>,
+    disks: Vec<Device>,
+    networks: Vec<Device>,
+    mounts: Vec<MountColumns>,
+    mounts_at_ns: Option<u64>,
+    /// For listing /proc.
+    buffer: Vec<u8>,
+}
+
+impl SystemColumns {
+    pub fn open(root: &Path, row: &mut Row) -> SystemColumns {
+        let mounts = mounts::local_mounts(root)
+            .into_iter()
+            .map(|mount| {
+                let index = add_columns(
+                    row,
+                    EntityKind::Mount,
+                    &mount.path,
+                    &[Metric::MountTotalBytes, Metric::MountUsedBytes, Metric::MountFreeBytes],
+                );
+                MountColumns { mount, index }
+            })
+            .collect();
+        SystemColumns {
+            probe: SystemProbe::open(root),
+            scale: Scale::of_this_machine(),
+            scalars: Default::default(),
+            cores: Vec::new(),
+            disks: Vec::new(),
+            networks: Vec::new(),
+            mounts,
+            mounts_at_ns: None,
+            buffer: vec![0; 8192],
+        }
+    }
+
+    /// Mount points with their file systems, for the summary.
+    pub fn mounts(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().map(|columns| &columns.mount)
+    }
+
+    pub fn cores_online(&self) -> u32 {
+        self.probe.reading.cores.len() as u32
+    }
+
+    pub fn read(&mut self, row: &mut Row, now_ns: u64, is_last: bool) {
+        self.probe.read();
+        let reading = &self.probe.reading;
+        let tick_ns = self.scale.tick_ns;
+        let cpu = |pick: fn(&crate::probe::system::CpuTicks) -> u64| {
+            reading.cpu.as_ref().map(|cpu| pick(cpu) * tick_ns)
+        };
+        let sum = |list: &[Traffic], pick: fn(&Traffic) -> u64| {
+            Some(list.iter().filter(|entry| entry.in_sum).map(pick).sum::<u64>())
+        };
+        let us = |value: Option<u64>| value.map(|us| us * 1000);
+        let raws = [
+            (Metric::CpuNs, cpu(|cpu| cpu.busy())),
+            (Metric::CpuUserNs, cpu(|cpu| cpu.user)),
+            (Metric::CpuSystemNs, cpu(|cpu| cpu.system)),
+            (Metric::CpuIowaitNs, cpu(|cpu| cpu.iowait)),
+            (Metric::CpuStealNs, cpu(|cpu| cpu.steal)),
+            (Metric::Forks, reading.forks),
+            (Metric::PsiCpuSomeNs, us(reading.psi_cpu_some_us)),
+            (Metric::PsiMemorySomeNs, us(reading.psi_memory_us.0)),
+            (Metric::PsiMemoryFullNs, us(reading.psi_memory_us.1)),
+            (Metric::PsiIoSomeNs, us(reading.psi_io_us.0)),
+            (Metric::PsiIoFullNs, us(reading.psi_io_us.1)),
+        ];
+        for (counter, (metric, raw)) in self.scalars.iter_mut().zip(raws) {
+            row.set(Scope::System, metric, raw.map(|raw| counter.take(raw)));
+        }
+        let memory = &reading.memory;
+        let used =
+            memory.total_bytes.zip(memory.available_bytes).map(|(total, free)| total.saturating_sub(free));
+        let cached = memory.cached_bytes.map(|cached| cached + memory.reclaimable_bytes.unwrap_or_default());
+        let swap_used =
+            memory.swap_total_bytes.zip(memory.swap_free_bytes).map(|(total, free)| total - free.min(total));
+        for (metric, value) in [
+            (Metric::MemoryTotalBytes, memory.total_bytes),
+            (Metric::MemoryUsedBytes, used),
+            (Metric::MemoryFreeBytes, memory.free_bytes),
+            (Metric::MemoryAvailableBytes, memory.available_bytes),
+            (Metric::MemoryBuffersBytes, memory.buffers_bytes),
+            (Metric::MemoryCachedBytes, cached),
+            (Metric::MemoryActiveBytes, memory.active_bytes),
+            (Metric::MemoryInactiveBytes, memory.inactive_bytes),
+            (Metric::SwapTotalBytes, memory.swap_total_bytes),
+            (Metric::SwapBytes, swap_used),
+            (Metric::Load1Milli, reading.load1_milli),
+            (Metric::Threads, reading.tasks),
+        ] {
+            row.set(Scope::System, metric, value);
+        }
+        let mut processes = 0;
+        let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
+        row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
+        let traffic = [
+            (Metric::DiskReadBytes, sum(&reading.disks, |disk| disk.in_bytes), 11),
+            (Metric::DiskWriteBytes, sum(&reading.disks, |disk| disk.out_bytes), 12),
+        ];
+        for (metric, raw, slot) in traffic {
+            let counter = &mut self.scalars[slot];
+            row.set(Scope::System, metric, raw.map(|raw| counter.take(raw)));
+        }
+        let disk_metrics = [Metric::DiskReadBytes, Metric::DiskWriteBytes];
+        update_devices(&mut self.disks, &reading.disks, row, EntityKind::Disk, disk_metrics);
+        let network_metrics = [Metric::NetReceiveBytes, Metric::NetTransmitBytes];
+        update_devices(&mut self.networks, &reading.networks, row, EntityKind::Network, network_metrics);
+        // Interfaces come and go: the sum is taken over their own counters, so that none drags it back.
+        let counted = |device: &&Device| device.name != "lo";
+        let received = self.networks.iter().filter(counted).map(|device| device.in_counter.total).sum();
+        let sent = self.networks.iter().filter(counted).map(|device| device.out_counter.total).sum();
+        row.set(Scope::System, Metric::NetReceiveBytes, Some(received));
+        row.set(Scope::System, Metric::NetTransmitBytes, Some(sent));
+        for (core, ticks) in &reading.cores {
+            let at = self.cores.iter().position(|known| known.0 == *core).unwrap_or_else(|| {
+                let index = add_columns(row, EntityKind::Core, &core.to_string(), &[Metric::CoreBusyNs]);
+                self.cores.push((*core, index, Counter::default()));
+                self.cores.len() - 1
+            });
+            let (_, index, counter) = &mut self.cores[at];
+            row.values[*index] = Some(counter.take(ticks.busy() * tick_ns));
+        }
+        if is_last || self.mounts_at_ns.is_none_or(|at_ns| now_ns >= at_ns + MOUNTS_PERIOD_NS) {
+            self.mounts_at_ns = Some(now_ns);
+            for columns in &self.mounts {
+                let space = mounts::space(&columns.mount.path);
+                row.values[columns.index] = space.map(|space| space.total_bytes);
+                row.values[columns.index + 1] = space.map(|space| space.used_bytes);
+                row.values[columns.index + 2] = space.map(|space| space.free_bytes);
+            }
+        }
+    }
+}
+
+/// Columns of one entity, side by side; the index of the first.
+fn add_columns(row: &mut Row, kind: EntityKind, name: &str, metrics: &[Metric]) -> usize {
+    let first = row.columns.len();
+    for metric in metrics {
+        row.add(Column::entity(Scope::System, *metric, kind, name));
+    }
+    first
+}
+
+fn update_devices(
+    known: &mut Vec<Device>,
+    reading: &[Traffic],
+    row: &mut Row,
+    kind: EntityKind,
+    metrics: [Metric; 2],
+) {
+    for traffic in reading {
+        let at = known.iter().position(|device| device.name == traffic.name).unwrap_or_else(|| {
+            let index = add_columns(row, kind, &traffic.name, &metrics);
+            let (in_counter, out_counter) = Default::default();
+            known.push(Device { name: traffic.name.clone(), index, in_counter, out_counter });
+            known.len() - 1
+        });
+        let device = &mut known[at];
+        row.values[device.index] = Some(device.in_counter.take(traffic.in_bytes));
+        row.values[device.index + 1] = Some(device.out_counter.take(traffic.out_bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_that_runs_backwards_leaves_a_gap() {
+        let mut counter = Counter::default();
+        assert_eq!(counter.take(100), 0);
+        assert_eq!(counter.take(150), 50);
+        assert_eq!(counter.take(10), 50);
+        assert_eq!(counter.take(25), 65);
+    }
+}

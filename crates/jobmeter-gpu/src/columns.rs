@@ -1,0 +1,154 @@
+//! From a snapshot to the columns of the metric table. The engine defines [`Layout::columns`] once and
+//! forwards [`Layout::values`] with each tick.
+
+use crate::device::{DeviceReading, GpuDevice};
+use crate::snapshot::{GpuSnapshot, ScopeReading};
+use jobmeter_core::{Column, EntityKind, Metric, Scope};
+
+type DeviceFigure = (Metric, fn(&DeviceReading) -> Option<u64>);
+type ScopeFigure = (Metric, fn(&ScopeReading) -> Option<u64>);
+
+const DEVICE: &[DeviceFigure] = &[
+    (Metric::GpuMemoryBytes, |r| r.memory_used_bytes),
+    (Metric::GpuMemoryTotalBytes, |r| r.memory_total_bytes),
+    (Metric::GpuBusyPpm, |r| r.busy_ppm),
+    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm),
+    (Metric::GpuPowerMw, |r| r.power_mw),
+    (Metric::GpuEnergyUj, |r| r.energy_uj),
+    (Metric::GpuTemperatureMc, |r| r.temperature_mc),
+    (Metric::GpuClockSmHz, |r| r.clock_sm_hz),
+    (Metric::GpuClockMemoryHz, |r| r.clock_memory_hz),
+    (Metric::GpuThrottleBits, |r| r.throttle_bits),
+    (Metric::GpuPcieReceiveBytesPerS, |r| r.pcie_receive_bytes_per_s),
+    (Metric::GpuPcieTransmitBytesPerS, |r| r.pcie_transmit_bytes_per_s),
+];
+
+/// What a MIG instance has of its own; the rest belongs to the whole GPU.
+const INSTANCE: usize = 4;
+
+const SCOPE: &[ScopeFigure] = &[
+    (Metric::GpuMemoryBytes, |r| r.memory_bytes),
+    (Metric::GpuBusyPpm, |r| r.busy_ppm),
+    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm),
+];
+
+/// Figures of which a sum over devices means something.
+const SUMMED: &[Metric] = &[
+    Metric::GpuMemoryBytes,
+    Metric::GpuMemoryTotalBytes,
+    Metric::GpuBusyPpm,
+    Metric::GpuPowerMw,
+    Metric::GpuEnergyUj,
+];
+
+/// The columns of a device list: sums over the selected devices first, then each selected device.
+pub struct Layout {
+    columns: Vec<Column>,
+    selected: Vec<usize>,
+    /// A MIG GPU and its instances hold the same memory: count the GPU, not the instances, in machine sums.
+    in_sum: Vec<bool>,
+    instance: Vec<bool>,
+    /// Per device and figure: seen at least once. A figure that a device never tells is left out of sums
+    /// rather than making them unknown; one that stops being told makes them unknown.
+    told: Vec<bool>,
+    scope_told: Vec<bool>,
+}
+
+impl Layout {
+    pub fn new(devices: &[GpuDevice]) -> Layout {
+        let selected: Vec<usize> = (0..devices.len()).filter(|&index| devices[index].selected).collect();
+        let parent_selected = |device: &GpuDevice| {
+            devices.iter().any(|d| d.selected && device.mig_parent.as_ref() == Some(&d.uuid))
+        };
+        let mut columns: Vec<Column> =
+            SUMMED.iter().map(|&metric| Column::of(Scope::System, metric)).collect();
+        for scope in Scope::JOB {
+            columns.extend(SCOPE.iter().map(|(metric, _)| Column::of(scope, *metric)));
+        }
+        for &index in &selected {
+            let device = &devices[index];
+            let figures = if device.mig_parent.is_some() { &DEVICE[..INSTANCE] } else { DEVICE };
+            let entity = |scope, metric| Column::entity(scope, metric, EntityKind::Gpu, &device.uuid);
+            columns.extend(figures.iter().map(|(metric, _)| entity(Scope::System, *metric)));
+            for scope in Scope::JOB {
+                columns.extend(SCOPE.iter().map(|(metric, _)| entity(scope, *metric)));
+            }
+        }
+        Layout {
+            columns,
+            in_sum: devices.iter().map(|device| !parent_selected(device)).collect(),
+            instance: devices.iter().map(|device| device.mig_parent.is_some()).collect(),
+            selected,
+            told: vec![false; devices.len() * DEVICE.len()],
+            scope_told: vec![false; devices.len() * SCOPE.len()],
+        }
+    }
+
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Appends one value per column, in their order. A snapshot of another device list gives `None` only.
+    pub fn values(&mut self, snapshot: &GpuSnapshot, out: &mut Vec<Option<u64>>) {
+        if snapshot.readings.len() != self.instance.len() || snapshot.scopes.len() != self.instance.len() {
+            out.extend(self.columns.iter().map(|_| None));
+            return;
+        }
+        self.remember(snapshot);
+        for &metric in SUMMED {
+            out.push(self.machine_sum(snapshot, metric));
+        }
+        for scope in 0..Scope::JOB.len() {
+            for figure in 0..SCOPE.len() {
+                out.push(self.scope_sum(snapshot, scope, figure));
+            }
+        }
+        for &index in &self.selected {
+            let count = if self.instance[index] { INSTANCE } else { DEVICE.len() };
+            out.extend(DEVICE[..count].iter().map(|(_, get)| get(&snapshot.readings[index])));
+            for reading in &snapshot.scopes[index] {
+                out.extend(SCOPE.iter().map(|(_, get)| get(reading)));
+            }
+        }
+    }
+
+    /// The same with the columns beside the values.
+    pub fn pairs(&mut self, snapshot: &GpuSnapshot) -> Vec<(Column, Option<u64>)> {
+        let mut values = Vec::with_capacity(self.columns.len());
+        self.values(snapshot, &mut values);
+        self.columns.iter().cloned().zip(values).collect()
+    }
+
+    fn remember(&mut self, snapshot: &GpuSnapshot) {
+        for &index in &self.selected {
+            for (figure, (_, get)) in DEVICE.iter().enumerate() {
+                self.told[index * DEVICE.len() + figure] |= get(&snapshot.readings[index]).is_some();
+            }
+            for (figure, (_, get)) in SCOPE.iter().enumerate() {
+                let told = get(&snapshot.scopes[index][2]).is_some();
+                self.scope_told[index * SCOPE.len() + figure] |= told;
+            }
+        }
+    }
+
+    fn machine_sum(&self, snapshot: &GpuSnapshot, metric: Metric) -> Option<u64> {
+        let (figure, (_, get)) = DEVICE.iter().enumerate().find(|(_, (known, _))| *known == metric)?;
+        let parts = self.selected.iter().filter(|&&index| self.in_sum[index]);
+        let told = parts.filter(|&&index| self.told[index * DEVICE.len() + figure]);
+        sum(told.map(|&index| get(&snapshot.readings[index])))
+    }
+
+    fn scope_sum(&self, snapshot: &GpuSnapshot, scope: usize, figure: usize) -> Option<u64> {
+        let told = self.selected.iter().filter(|&&index| self.scope_told[index * SCOPE.len() + figure]);
+        sum(told.map(|&index| SCOPE[figure].1(&snapshot.scopes[index][scope])))
+    }
+}
+
+/// Unknown when a part is, and when there is no part.
+fn sum(parts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    let mut total = None;
+    for part in parts {
+        total = Some(u64::saturating_add(total.unwrap_or(0), part?));
+    }
+    total
+}

@@ -1,0 +1,153 @@
+//! Which GPUs to look at and where to look for them.
+
+use crate::error::GpuError;
+use crate::visible::JobEnv;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Brand {
+    Nvidia,
+    Amd,
+    Intel,
+    /// Any other maker whose DRM driver speaks the common keys.
+    Other,
+}
+
+impl Brand {
+    pub fn key(self) -> &'static str {
+        match self {
+            Brand::Nvidia => "nvidia",
+            Brand::Amd => "amd",
+            Brand::Intel => "intel",
+            Brand::Other => "other",
+        }
+    }
+}
+
+impl FromStr for Brand {
+    type Err = GpuError;
+
+    fn from_str(text: &str) -> Result<Brand, GpuError> {
+        match text.to_ascii_lowercase().as_str() {
+            "nvidia" => Ok(Brand::Nvidia),
+            "amd" => Ok(Brand::Amd),
+            "intel" => Ok(Brand::Intel),
+            _ => Err(GpuError::UnknownBrand { given: text.to_owned() }),
+        }
+    }
+}
+
+/// Whose process numbers the NVIDIA driver reports: old drivers report the host's even inside a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PidView {
+    /// Ours when we live in the machine's own PID namespace; else map or corroborate each.
+    #[default]
+    Detect,
+    /// They are the numbers that we see too.
+    Ours,
+    /// They are the host's, and only `NSpid` may translate them.
+    Host,
+}
+
+#[derive(Debug, Clone)]
+pub struct GpuConfig {
+    pub enabled: bool,
+    /// NVML to load; else `JOBMETER_NVML_PATH`, else `libnvidia-ml.so.1` from the system.
+    pub nvml_path: Option<PathBuf>,
+    pub brand: Option<Brand>,
+    /// Take these devices only. An empty list is an error.
+    pub uuids: Option<Vec<String>>,
+    /// Where `sys/` and `proc/` are: `/`, or a captured root.
+    pub root: PathBuf,
+    pub job_env: JobEnv,
+    pub pid_view: PidView,
+    /// The job was started by us, so what a client did before we first saw it belongs to the run. False
+    /// when attaching: then the first sight of a client is its baseline.
+    pub count_from_birth: bool,
+}
+
+impl Default for GpuConfig {
+    fn default() -> GpuConfig {
+        GpuConfig {
+            enabled: true,
+            nvml_path: None,
+            brand: None,
+            uuids: None,
+            root: PathBuf::from("/"),
+            job_env: JobEnv::default(),
+            pid_view: PidView::Detect,
+            count_from_birth: true,
+        }
+    }
+}
+
+pub(crate) const NVML_DEFAULT: &str = "libnvidia-ml.so.1";
+
+/// Places where the driver leaves a trace. Checked before a thread is started, so that a machine without a
+/// GPU pays a dozen `stat` calls and nothing else.
+const NVIDIA_TRACES: &[&str] = &[
+    "dev/nvidiactl",
+    "dev/dxg",
+    "proc/driver/nvidia",
+    "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
+    "usr/lib/aarch64-linux-gnu/libnvidia-ml.so.1",
+    "usr/lib64/libnvidia-ml.so.1",
+    "usr/lib/libnvidia-ml.so.1",
+    "usr/lib/wsl/lib/libnvidia-ml.so.1",
+    "run/opengl-driver/lib/libnvidia-ml.so.1",
+];
+
+impl GpuConfig {
+    pub(crate) fn validate(&self) -> Result<(), GpuError> {
+        match &self.uuids {
+            Some(list) if list.iter().all(|uuid| uuid.trim().is_empty()) => Err(GpuError::EmptyUuidList),
+            _ => Ok(()),
+        }
+    }
+
+    /// The NVML file named by option or environment, if any.
+    pub(crate) fn nvml_named(&self) -> Option<PathBuf> {
+        self.nvml_path.clone().or_else(|| {
+            std::env::var_os("JOBMETER_NVML_PATH").filter(|path| !path.is_empty()).map(PathBuf::from)
+        })
+    }
+
+    fn wants(&self, brand: Brand) -> bool {
+        self.brand.is_none_or(|wanted| wanted == brand)
+    }
+
+    pub(crate) fn nvml_worth_trying(&self) -> bool {
+        self.wants(Brand::Nvidia)
+            && (self.nvml_named().is_some()
+                || NVIDIA_TRACES.iter().any(|trace| self.root.join(trace).exists()))
+    }
+
+    pub(crate) fn drm_worth_trying(&self) -> bool {
+        self.brand != Some(Brand::Nvidia) && has_card(&self.root.join("sys/class/drm"))
+    }
+
+    /// What a run without any GPU looked for, for `-v`.
+    pub fn looked_for(&self) -> String {
+        let nvml = match self.nvml_named() {
+            Some(path) => path.display().to_string(),
+            None => format!("{NVML_DEFAULT}, /dev/nvidiactl"),
+        };
+        match self.brand {
+            Some(Brand::Nvidia) => nvml,
+            Some(_) => "/sys/class/drm/card*".to_owned(),
+            None => format!("{nvml}, /sys/class/drm/card*"),
+        }
+    }
+}
+
+fn has_card(folder: &Path) -> bool {
+    std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().any(|entry| is_card_name(&entry.file_name().to_string_lossy())))
+        .unwrap_or(false)
+}
+
+/// `card0` but not the connector `card0-HDMI-A-1`.
+pub(crate) fn is_card_name(name: &str) -> bool {
+    name.strip_prefix("card").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}

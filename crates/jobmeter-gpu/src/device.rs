@@ -1,0 +1,91 @@
+//! A GPU (or MIG instance): what is constant about it, and one reading of it.
+
+use crate::config::Brand;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuDevice {
+    /// The driver's UUID (`GPU-…`, `MIG-…`); `pci-ADDRESS` where the driver has none. Unique in a list.
+    pub uuid: String,
+    pub brand: Brand,
+    pub name: String,
+    /// `nvml`, `amdgpu`, `i915`, `xe` …
+    pub driver: String,
+    pub driver_version: Option<String>,
+    /// `0000:65:00.0`
+    pub pci_id: Option<String>,
+    /// Index in the driver's own order.
+    pub index: u32,
+    /// UUID of the GPU that this MIG instance is a part of.
+    pub mig_parent: Option<String>,
+    /// (GPU instance, compute instance) of a MIG instance.
+    pub mig_ids: Option<(u32, u32)>,
+    /// MIG mode is on: processes live in the instances, not here.
+    pub mig_enabled: bool,
+    pub memory_total_bytes: Option<u64>,
+    /// Whether the job can see it; `None` where that cannot be told (CUDA's own order of unlike devices).
+    pub visible: Option<bool>,
+    /// Chosen by `--gpu-uuids` and `--gpu-brand` (all by default).
+    pub selected: bool,
+    /// How `energy_uj` comes about: `driver counter` or `integrated power`.
+    pub energy_method: Option<&'static str>,
+}
+
+impl GpuDevice {
+    /// The constants as text, for the summary's `facts`.
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        let mut facts = BTreeMap::new();
+        let mut put = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                facts.insert(key.to_owned(), value);
+            }
+        };
+        put("brand", Some(self.brand.key().to_owned()));
+        put("name", Some(self.name.clone()));
+        put("driver", Some(self.driver.clone()));
+        put("driver_version", self.driver_version.clone());
+        put("pci_id", self.pci_id.clone());
+        put("index", Some(self.index.to_string()));
+        put("mig_parent", self.mig_parent.clone());
+        put("mig_ids", self.mig_ids.map(|(gpu, compute)| format!("{gpu}/{compute}")));
+        put("mig_enabled", self.mig_enabled.then(|| "yes".to_owned()));
+        put("memory_total_bytes", self.memory_total_bytes.map(|bytes| bytes.to_string()));
+        let visible = match self.visible {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "unknown",
+        };
+        put("visible", Some(visible.to_owned()));
+        put("selected", Some(if self.selected { "yes" } else { "no" }.to_owned()));
+        put("energy_method", self.energy_method.map(str::to_owned));
+        facts
+    }
+}
+
+/// What one device said at one moment. Every figure may be missing; [`crate::Failure`] says why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceReading {
+    /// Share of time that any kernel ran, over the driver's own last sample period.
+    pub busy_ppm: Option<u64>,
+    /// Share of time that the memory controller was busy.
+    pub memory_busy_ppm: Option<u64>,
+    pub memory_total_bytes: Option<u64>,
+    /// In use by all processes; the driver's own reserve left out where it tells it apart.
+    pub memory_used_bytes: Option<u64>,
+    pub memory_free_bytes: Option<u64>,
+    /// System memory that the GPU can map, and what it maps of it (amdgpu).
+    pub gtt_total_bytes: Option<u64>,
+    pub gtt_used_bytes: Option<u64>,
+    pub power_mw: Option<u64>,
+    /// Since the first sample of this monitor.
+    pub energy_uj: Option<u64>,
+    pub temperature_mc: Option<u64>,
+    pub clock_sm_hz: Option<u64>,
+    pub clock_memory_hz: Option<u64>,
+    /// NVML clocks event reasons, as the driver gives them.
+    pub throttle_bits: Option<u64>,
+    pub pcie_receive_bytes_per_s: Option<u64>,
+    pub pcie_transmit_bytes_per_s: Option<u64>,
+    /// The driver said that the device is gone.
+    pub lost: bool,
+}

@@ -1,0 +1,55 @@
+//! AMD, Intel and other GPUs through the kernel's DRM: figures of a card from sysfs, use by processes from
+//! the `fdinfo` of their descriptors.
+
+mod card;
+mod clients;
+mod fdinfo;
+
+use crate::config::is_card_name;
+use crate::device::GpuDevice;
+use crate::gather::Gather;
+use card::Card;
+use clients::Clients;
+use std::path::Path;
+
+pub(crate) struct DrmSource {
+    cards: Vec<Card>,
+    clients: Clients,
+}
+
+impl DrmSource {
+    /// Finds the cards under `root` and appends them to `devices`.
+    pub(crate) fn start(root: &Path, count_from_birth: bool, devices: &mut Vec<GpuDevice>) -> DrmSource {
+        let folder = root.join("sys/class/drm");
+        let mut numbers: Vec<u32> = std::fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| is_card_name(name))
+            .filter_map(|name| name["card".len()..].parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        let mut cards = Vec::new();
+        for number in numbers {
+            let found = Card::find(&folder.join(format!("card{number}")), cards.len() as u32);
+            if let Some((mut card, device)) = found {
+                card.slot = devices.len();
+                devices.push(device);
+                cards.push(card);
+            }
+        }
+        DrmSource { cards, clients: Clients::new(root, count_from_birth) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cards.is_empty()
+    }
+
+    pub(crate) fn sample(&mut self, gather: &mut Gather<'_>) {
+        for card in &mut self.cards {
+            card.sample(gather);
+        }
+        self.clients.sample(&self.cards, gather);
+    }
+}

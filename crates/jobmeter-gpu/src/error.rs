@@ -1,0 +1,43 @@
+//! What can be wrong with a request for GPUs. A driver that fails is no error: it costs its own figures.
+
+use std::fmt;
+use std::time::Duration;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GpuError {
+    EmptyUuidList,
+    UnknownUuids { unknown: Vec<String>, valid: Vec<String> },
+    UnknownBrand { given: String },
+    Timeout { doing: &'static str, after: Duration },
+    Thread { reason: String },
+}
+
+impl fmt::Display for GpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GpuError::EmptyUuidList => {
+                write!(
+                    f,
+                    "the list of GPU UUIDs is empty: name at least one, or leave the option out to take all"
+                )
+            }
+            GpuError::UnknownUuids { unknown, valid } if valid.is_empty() => {
+                write!(f, "no GPU has the UUID {}: no GPU was found on this machine", unknown.join(", "))
+            }
+            GpuError::UnknownUuids { unknown, valid } => {
+                write!(f, "no GPU has the UUID {}: valid are {}", unknown.join(", "), valid.join(", "))
+            }
+            GpuError::UnknownBrand { given } => {
+                write!(f, "{given:?} is no GPU brand: choose nvidia, amd or intel")
+            }
+            GpuError::Timeout { doing, after } => write!(
+                f,
+                "the GPU driver did not answer within {:.1} s (in {doing}): is it hung?",
+                after.as_secs_f64()
+            ),
+            GpuError::Thread { reason } => write!(f, "the GPU thread cannot be started: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for GpuError {}

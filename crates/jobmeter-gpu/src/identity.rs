@@ -1,0 +1,201 @@
+//! Who is behind a PID. A driver names processes by number only, numbers are reused, and inside a container
+//! they may be the host's; nothing is attributed to the job before both questions are answered.
+
+use crate::config::PidView;
+use crate::snapshot::Owner;
+use crate::textfile;
+use jobmeter_core::ProcessId;
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// A living process of the job, as the engine knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    pub id: ProcessId,
+    pub main: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Resolved {
+    Ours(Owner),
+    Stranger,
+    /// It may be ours or not.
+    Unknown(&'static str),
+}
+
+pub(crate) const HOST_PIDS: &str = "the driver reports the host's process numbers and this container \
+    cannot translate them (no NSpid of the host is visible)";
+
+/// The pid namespace of the machine itself has this inode number on every Linux.
+const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+struct Known {
+    owner: Owner,
+    /// `/proc/PID`, opened once and checked against the start time: it answers for that process alone, also
+    /// when the number is reused.
+    folder: Option<File>,
+    /// Generation in which the engine last named it.
+    named: u64,
+}
+
+/// The members of the job and what is known of their numbers.
+pub(crate) struct Members {
+    proc_root: PathBuf,
+    known: HashMap<i32, Known>,
+    generation: u64,
+    numbers: Numbers,
+    /// Answers of this sample: one process may be on sixteen devices.
+    answers: HashMap<i32, Resolved>,
+}
+
+/// How the driver's numbers relate to ours.
+enum Numbers {
+    Ours,
+    /// `/proc` is an ancestor's: the number of our namespace is at this place of `NSpid`.
+    Ancestor(usize),
+    /// Host numbers perhaps; `true` once a member was seen to hold the device under the reported number.
+    Doubtful {
+        confirmed: bool,
+    },
+    Host,
+}
+
+impl Members {
+    pub(crate) fn new(root: &Path, view: PidView) -> Members {
+        let proc_root = root.join("proc");
+        let numbers = match view {
+            PidView::Ours => Numbers::Ours,
+            _ => {
+                let level = ns_pids(&proc_root.join("self/status")).map_or(0, |pids| pids.len().max(1) - 1);
+                let namespace = std::fs::read_link(proc_root.join("self/ns/pid"));
+                let initial = namespace.map_or(true, |link| link.as_os_str() == INITIAL_PID_NAMESPACE);
+                match (level, view) {
+                    (1.., _) => Numbers::Ancestor(level),
+                    (0, PidView::Host) => Numbers::Host,
+                    (0, _) if initial => Numbers::Ours,
+                    _ => Numbers::Doubtful { confirmed: false },
+                }
+            }
+        };
+        Members { proc_root, known: HashMap::new(), generation: 0, numbers, answers: HashMap::new() }
+    }
+
+    /// Takes over the engine's list. A process that has just left stays for one more sample: its last
+    /// utilisation is still to come.
+    pub(crate) fn update(&mut self, members: &[Member]) {
+        self.generation += 1;
+        self.answers.clear();
+        let now = self.generation;
+        for member in members {
+            let owner = Owner { id: member.id, main: member.main };
+            match self.known.get_mut(&member.id.pid) {
+                Some(known) if known.owner.id == member.id => {
+                    known.named = now;
+                    known.owner = owner;
+                }
+                _ => {
+                    self.known.insert(member.id.pid, Known { owner, folder: None, named: now });
+                }
+            }
+        }
+        self.known.retain(|_, known| known.named + 1 >= now);
+    }
+
+    /// Living members by the engine's last word, for the readers of `/proc/PID`.
+    pub(crate) fn current(&self) -> impl Iterator<Item = Owner> + '_ {
+        self.known.values().filter(|known| known.named == self.generation).map(|known| known.owner)
+    }
+
+    /// Whose number the driver reported. Ask after the listing was taken: a process that is still the same
+    /// one now was so then. When a number changed hands in between, nobody is charged.
+    pub(crate) fn resolve(&mut self, reported: i32) -> Resolved {
+        if let Some(answer) = self.answers.get(&reported) {
+            return answer.clone();
+        }
+        let answer = self.resolve_anew(reported);
+        self.answers.insert(reported, answer.clone());
+        answer
+    }
+
+    fn resolve_anew(&mut self, reported: i32) -> Resolved {
+        match self.numbers {
+            Numbers::Ours => self.owner(reported, reported),
+            Numbers::Host => Resolved::Unknown(HOST_PIDS),
+            Numbers::Ancestor(level) => {
+                let status = self.proc_root.join(reported.to_string()).join("status");
+                match ns_pids(&status).and_then(|pids| pids.get(level).copied()) {
+                    Some(pid) => self.owner(pid, reported),
+                    None => Resolved::Stranger,
+                }
+            }
+            Numbers::Doubtful { confirmed } => {
+                let owner = self.owner(reported, reported);
+                let holds = matches!(owner, Resolved::Ours(_)) && self.holds_device(reported);
+                if holds {
+                    self.numbers = Numbers::Doubtful { confirmed: true };
+                }
+                if holds || confirmed { owner } else { Resolved::Unknown(HOST_PIDS) }
+            }
+        }
+    }
+
+    fn owner(&mut self, pid: i32, proc_pid: i32) -> Resolved {
+        let Some(known) = self.known.get_mut(&pid) else { return Resolved::Stranger };
+        let path = self.proc_root.join(proc_pid.to_string());
+        let same = match &known.folder {
+            Some(folder) => alive(folder) || !path.exists(),
+            None => match open_folder(&path) {
+                Some(folder) if start_ticks(&path) == Some(known.owner.id.start_ticks) && alive(&folder) => {
+                    known.folder = Some(folder);
+                    true
+                }
+                // Out of descriptors: look again each time.
+                None if path.exists() => start_ticks(&path) == Some(known.owner.id.start_ticks),
+                // Gone, and the number free: whatever the driver still says of it was our member's.
+                None => true,
+                Some(_) => false,
+            },
+        };
+        if same { Resolved::Ours(known.owner) } else { Resolved::Stranger }
+    }
+
+    /// Independent evidence that a number of ours is the one the driver means.
+    fn holds_device(&self, pid: i32) -> bool {
+        std::fs::read_dir(self.proc_root.join(pid.to_string()).join("fd")).is_ok_and(|entries| {
+            entries.flatten().any(|entry| {
+                std::fs::read_link(entry.path())
+                    .is_ok_and(|link| link.to_string_lossy().starts_with("/dev/nvidia"))
+            })
+        })
+    }
+}
+
+pub(crate) fn open_folder(path: &Path) -> Option<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()
+}
+
+/// Whether the process behind an open `/proc/PID` still exists.
+pub(crate) fn alive(folder: &File) -> bool {
+    // SAFETY: the descriptor is open, the name is a C string.
+    unsafe { libc::faccessat(folder.as_raw_fd(), c"stat".as_ptr(), libc::F_OK, 0) == 0 }
+}
+
+/// Field 22 of `stat`; the command name may hold spaces and brackets, so count from the last bracket.
+pub(crate) fn start_ticks(folder: &Path) -> Option<u64> {
+    let stat = textfile::read(&folder.join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+fn ns_pids(status: &Path) -> Option<Vec<i32>> {
+    let text = textfile::read(status).ok()?;
+    let list = text.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    Some(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+}
+
+#[cfg(test)]
+#[path = "identity_tests.rs"]
+mod tests;

@@ -1,0 +1,36 @@
+//! GPUs and energy: NVIDIA through NVML (loaded at run time), AMD and Intel through DRM sysfs and
+//! `/proc/PID/fdinfo`, CPU energy through powercap.
+//!
+//! A driver may take seconds to initialise, fail in any call or never return. So everything that touches a
+//! GPU happens on one thread owned by [`GpuMonitor`]; the caller swaps in the members of the job, asks for
+//! a sample and picks up the last finished [`GpuSnapshot`], and none of that waits for the driver. A thread
+//! that hangs is left behind at the end and named in the record.
+//!
+//! [`powercap`] is plain file reading and is called directly from the tick.
+
+pub mod attribute;
+pub mod columns;
+mod config;
+mod device;
+mod drm;
+mod energy;
+mod error;
+mod gather;
+mod identity;
+mod monitor;
+mod notes;
+mod nvml;
+pub mod powercap;
+mod select;
+mod snapshot;
+mod textfile;
+mod visible;
+
+pub use columns::Layout;
+pub use config::{Brand, GpuConfig, PidView};
+pub use device::{DeviceReading, GpuDevice};
+pub use error::GpuError;
+pub use identity::Member;
+pub use monitor::{GpuMonitor, Stopped};
+pub use snapshot::{Client, Failure, GpuSnapshot, GpuWarning, Owner, ScopeReading, Status};
+pub use visible::JobEnv;

@@ -1,0 +1,298 @@
+//! Safe calls into NVML: each returns its figure or the fault with the name of the function.
+
+use super::sys::{self, Device, Progress, Symbols};
+use std::ffi::{c_char, c_int, c_uint};
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) struct Api {
+    symbols: Symbols,
+    progress: Arc<Progress>,
+    /// Drivers 535.43 to 535.97 wrote longer entries into the third version of the process lists.
+    skip_third: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) call: &'static str,
+    pub(super) code: c_int,
+}
+
+impl Fault {
+    pub(super) fn reason(self) -> String {
+        format!("{}: {}", self.call, sys::meaning(self.code))
+    }
+}
+
+/// Calls a symbol if it is there; the arguments match the signature in the table of symbols.
+macro_rules! call {
+    ($api:expr, $field:ident $(, $arg:expr)*) => {{
+        let symbol = &$api.symbols.$field;
+        match symbol.function {
+            None => Err(Fault { call: symbol.name, code: sys::FUNCTION_NOT_FOUND }),
+            Some(function) => {
+                $api.progress.enter(symbol.name);
+                // SAFETY: the pointers are to live values of the types of the NVML header.
+                match unsafe { function($($arg),*) } {
+                    0 => Ok(()),
+                    code => Err(Fault { call: symbol.name, code }),
+                }
+            }
+        }
+    }};
+}
+
+/// The two lists of processes that a device keeps.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List {
+    Compute,
+    Graphics,
+}
+
+impl Api {
+    pub(super) fn open(path: &Path, progress: Arc<Progress>) -> Result<Api, String> {
+        progress.enter("dlopen");
+        let mut api = Api { symbols: sys::open(path)?, progress, skip_third: false };
+        call!(api, init).map_err(Fault::reason)?;
+        api.skip_third = api.driver_version().is_some_and(|version| long_entries(&version));
+        Ok(api)
+    }
+
+    pub(super) fn shutdown(&self) {
+        // The process is about to end: a driver that cannot shut down changes nothing.
+        let _ = call!(self, shutdown);
+    }
+
+    pub(super) fn driver_version(&self) -> Option<String> {
+        let mut text = [0 as c_char; 80];
+        call!(self, driver_version, text.as_mut_ptr(), 80).ok().map(|()| string(&text))
+    }
+
+    pub(super) fn count(&self) -> Result<u32, Fault> {
+        let mut count = 0;
+        call!(self, count, &mut count).map(|()| count)
+    }
+
+    pub(super) fn handle(&self, index: u32) -> Result<Device, Fault> {
+        let mut handle = std::ptr::null_mut();
+        call!(self, handle, index, &mut handle).map(|()| handle)
+    }
+
+    pub(super) fn name(&self, device: Device) -> Result<String, Fault> {
+        let mut text = [0 as c_char; 96];
+        call!(self, name, device, text.as_mut_ptr(), 96).map(|()| string(&text))
+    }
+
+    pub(super) fn uuid(&self, device: Device) -> Result<String, Fault> {
+        let mut text = [0 as c_char; 96];
+        call!(self, uuid, device, text.as_mut_ptr(), 96).map(|()| string(&text))
+    }
+
+    /// The address as the kernel writes it: `0000:65:00.0`.
+    pub(super) fn pci_id(&self, device: Device) -> Result<String, Fault> {
+        let mut info = sys::PciInfo {
+            bus_id_legacy: [0; 16],
+            domain: 0,
+            bus: 0,
+            device: 0,
+            pci_device_id: 0,
+            pci_subsystem_id: 0,
+            bus_id: [0; 32],
+        };
+        let third = call!(self, pci_v3, device, &mut info);
+        if third.is_err() {
+            call!(self, pci_old, device, &mut info).map_err(|old| third.err().unwrap_or(old))?;
+        }
+        Ok(format!("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device))
+    }
+
+    /// Total, used, free. The second version tells the driver's reserve apart from what is used.
+    pub(super) fn memory(&self, device: Device) -> Result<(u64, u64, u64), Fault> {
+        let mut second = sys::MemoryV2 { version: sys::MEMORY_V2_VERSION, ..sys::MemoryV2::default() };
+        if call!(self, memory_v2, device, &mut second).is_ok() {
+            return Ok((second.total, second.used, second.free));
+        }
+        let mut first = sys::Memory::default();
+        call!(self, memory, device, &mut first).map(|()| (first.total, first.used, first.free))
+    }
+
+    /// Per cent of GPU and of memory controller.
+    pub(super) fn utilization(&self, device: Device) -> Result<(u64, u64), Fault> {
+        let mut value = sys::Utilization::default();
+        call!(self, utilization, device, &mut value).map(|()| (u64::from(value.gpu), u64::from(value.memory)))
+    }
+
+    pub(super) fn power_mw(&self, device: Device) -> Result<u64, Fault> {
+        let mut value = 0;
+        call!(self, power, device, &mut value).map(|()| u64::from(value))
+    }
+
+    pub(super) fn energy_mj(&self, device: Device) -> Result<u64, Fault> {
+        let mut value = 0;
+        call!(self, energy, device, &mut value).map(|()| value)
+    }
+
+    pub(super) fn temperature_c(&self, device: Device) -> Result<u64, Fault> {
+        let mut value = 0;
+        call!(self, temperature, device, sys::TEMPERATURE_GPU, &mut value).map(|()| u64::from(value))
+    }
+
+    pub(super) fn clock_mhz(&self, device: Device, memory: bool) -> Result<u64, Fault> {
+        let mut value = 0;
+        let kind = if memory { sys::CLOCK_MEM } else { sys::CLOCK_SM };
+        call!(self, clock, device, kind, &mut value).map(|()| u64::from(value))
+    }
+
+    pub(super) fn throttle_bits(&self, device: Device) -> Result<u64, Fault> {
+        let mut value = 0;
+        call!(self, throttle, device, &mut value).map(|()| value)
+    }
+
+    /// The driver counts for 20 ms before it answers.
+    pub(super) fn pcie_kb_per_s(&self, device: Device, receive: bool) -> Result<u64, Fault> {
+        let mut value = 0;
+        let counter = if receive { sys::PCIE_RX } else { sys::PCIE_TX };
+        call!(self, pcie, device, counter, &mut value).map(|()| u64::from(value))
+    }
+
+    pub(super) fn mig_enabled(&self, device: Device) -> bool {
+        let (mut current, mut pending) = (0, 0);
+        call!(self, mig_mode, device, &mut current, &mut pending).is_ok() && current == 1
+    }
+
+    /// The instances of a GPU; places without one are skipped, as NVML's numbering has holes.
+    pub(super) fn mig_handles(&self, device: Device) -> Vec<Device> {
+        let mut most = 0;
+        if call!(self, mig_max, device, &mut most).is_err() {
+            return Vec::new();
+        }
+        let handle = |index| {
+            let mut handle = std::ptr::null_mut();
+            call!(self, mig_handle, device, index, &mut handle).ok().map(|()| handle)
+        };
+        (0..most.min(64)).filter_map(handle).collect()
+    }
+
+    pub(super) fn mig_ids(&self, device: Device) -> Option<(u32, u32)> {
+        let (mut gpu, mut compute) = (0, 0);
+        call!(self, gpu_instance, device, &mut gpu).ok()?;
+        call!(self, compute_instance, device, &mut compute).ok()?;
+        Some((gpu, compute))
+    }
+
+    /// Fills `into` with the processes of a list, through the newest version that the driver has.
+    pub(super) fn processes(
+        &self,
+        device: Device,
+        list: List,
+        into: &mut Vec<sys::Process>,
+    ) -> Result<(), Fault> {
+        let symbols = &self.symbols;
+        let (third, second, first) = match list {
+            List::Compute => (symbols.compute_v3, symbols.compute_v2, symbols.compute_v1),
+            List::Graphics => (symbols.graphics_v3, symbols.graphics_v2, symbols.graphics_v1),
+        };
+        for symbol in [third, second].iter().skip(usize::from(self.skip_third)) {
+            let Some(function) = symbol.function else { continue };
+            // SAFETY: count and buffer are handed over as the header asks.
+            let result = self.fill(symbol.name, into, |count, data| unsafe { function(device, count, data) });
+            if !matches!(result, Err(Fault { code: sys::FUNCTION_NOT_FOUND, .. })) {
+                return result;
+            }
+        }
+        let Some(function) = first.function else {
+            return Err(Fault { call: third.name, code: sys::FUNCTION_NOT_FOUND });
+        };
+        let mut old: Vec<sys::ProcessV1> = Vec::with_capacity(64);
+        // SAFETY: as above, with the shorter entries of the first version.
+        self.fill(first.name, &mut old, |count, data| unsafe { function(device, count, data) })?;
+        into.clear();
+        into.extend(old.iter().map(|entry| sys::Process {
+            pid: entry.pid,
+            used: entry.used,
+            gpu_instance: u32::MAX,
+            compute_instance: u32::MAX,
+        }));
+        Ok(())
+    }
+
+    /// Fills `into` with the utilisation samples newer than `since_us`. No sample is no fault.
+    pub(super) fn process_samples(
+        &self,
+        device: Device,
+        since_us: u64,
+        into: &mut Vec<sys::UtilizationSample>,
+    ) -> Result<(), Fault> {
+        let symbol = &self.symbols.process_utilization;
+        let Some(function) = symbol.function else {
+            return Err(Fault { call: symbol.name, code: sys::FUNCTION_NOT_FOUND });
+        };
+        // SAFETY: count and buffer are handed over as the header asks.
+        let result =
+            self.fill(symbol.name, into, |count, data| unsafe { function(device, data, count, since_us) });
+        match result {
+            Err(Fault { code: sys::NOT_FOUND, .. }) => {
+                into.clear();
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Calls with the buffer that there is and grows it when the driver asks for more.
+    fn fill<T: Copy + Default>(
+        &self,
+        call: &'static str,
+        into: &mut Vec<T>,
+        ask: impl Fn(*mut c_uint, *mut T) -> c_int,
+    ) -> Result<(), Fault> {
+        const MOST: usize = 1 << 16;
+        into.resize(into.capacity().max(64), T::default());
+        for _ in 0..4 {
+            let mut count = into.len() as c_uint;
+            self.progress.enter(call);
+            match ask(&mut count, into.as_mut_ptr()) {
+                0 => {
+                    into.truncate(count as usize);
+                    return Ok(());
+                }
+                sys::INSUFFICIENT_SIZE => {
+                    // Processes may appear before the second call.
+                    let wanted = (count as usize).max(into.len()) + 32;
+                    into.resize(wanted.min(MOST), T::default());
+                }
+                code => {
+                    into.clear();
+                    return Err(Fault { call, code });
+                }
+            }
+        }
+        into.clear();
+        Err(Fault { call, code: sys::INSUFFICIENT_SIZE })
+    }
+}
+
+fn string(text: &[c_char]) -> String {
+    let bytes: Vec<u8> = text.iter().map(|&c| c as u8).take_while(|&byte| byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn long_entries(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    parts.next() == Some(535) && parts.next().is_some_and(|minor| (43..98).contains(&minor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_drivers_with_long_entries_skip_the_third_version() {
+        for (version, skip) in
+            [("535.43.02", true), ("535.86.10", true), ("535.98", false), ("550.54.15", false)]
+        {
+            assert_eq!(long_entries(version), skip, "{version}");
+        }
+        assert!(!long_entries("garbage"));
+    }
+}

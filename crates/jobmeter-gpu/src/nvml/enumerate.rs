@@ -1,0 +1,113 @@
+//! Finding the NVIDIA devices, MIG instances included.
+
+use super::api::Api;
+use super::sys::{self, Progress};
+use super::{Found, NvmlSource, Unit};
+use crate::config::Brand;
+use crate::device::GpuDevice;
+use crate::energy::EnergyMeter;
+use crate::notes::{ALL_DEVICES, Notes};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+impl NvmlSource {
+    /// Loads the library, initialises the driver and appends its devices to `devices`.
+    pub(crate) fn start(
+        path: &Path,
+        progress: Arc<Progress>,
+        devices: &mut Vec<GpuDevice>,
+        notes: &mut Notes,
+    ) -> Result<NvmlSource, String> {
+        let api = Api::open(path, progress)?;
+        let count = api.count().map_err(|fault| fault.reason())?;
+        let driver_version = api.driver_version();
+        let mut source =
+            NvmlSource { api, units: Vec::new(), pcie_next: 0, processes: Vec::new(), samples: Vec::new() };
+        for index in 0..count {
+            let handle = match source.api.handle(index) {
+                Ok(handle) => handle,
+                Err(fault) => {
+                    // One dead GPU must not hide the others.
+                    notes.fail(ALL_DEVICES - 1 - index as usize, None, "device", || {
+                        format!("GPU {index} cannot be opened: {}", fault.reason())
+                    });
+                    continue;
+                }
+            };
+            let parent = source.describe(handle, index, None, driver_version.clone());
+            let parent_uuid = parent.device.uuid.clone();
+            let mig = parent.device.mig_enabled;
+            source.adopt(parent, devices);
+            if mig {
+                let instances = source.api.mig_handles(handle);
+                if let Some(unit) = source.units.last_mut() {
+                    unit.lists_by_instance = !instances.is_empty();
+                }
+                for instance in instances {
+                    let found =
+                        source.describe(instance, index, Some(parent_uuid.clone()), driver_version.clone());
+                    source.adopt(found, devices);
+                }
+            }
+        }
+        Ok(source)
+    }
+
+    fn adopt(&mut self, mut found: Found, devices: &mut Vec<GpuDevice>) {
+        // Two devices may not share a name, or their figures would be mixed up.
+        if devices.iter().any(|known| known.uuid == found.device.uuid) {
+            found.device.uuid = format!("{}#{}", found.device.uuid, devices.len());
+        }
+        found.unit.slot = devices.len();
+        devices.push(found.device);
+        self.units.push(found.unit);
+    }
+
+    fn describe(
+        &self,
+        handle: sys::Device,
+        index: u32,
+        mig_parent: Option<String>,
+        driver_version: Option<String>,
+    ) -> Found {
+        let api = &self.api;
+        let pci_id = if mig_parent.is_none() { api.pci_id(handle).ok() } else { None };
+        let mig_ids = mig_parent.as_ref().and_then(|_| api.mig_ids(handle));
+        let uuid = api.uuid(handle).unwrap_or_else(|_| match (&pci_id, &mig_parent, mig_ids) {
+            (Some(pci), _, _) => format!("pci-{pci}"),
+            (None, Some(parent), Some((gpu, compute))) => format!("MIG-{parent}/{gpu}/{compute}"),
+            _ => format!("nvml-{index}"),
+        });
+        let device = GpuDevice {
+            uuid,
+            brand: Brand::Nvidia,
+            name: api.name(handle).unwrap_or_else(|_| "NVIDIA GPU".to_owned()),
+            driver: "nvml".to_owned(),
+            driver_version,
+            pci_id,
+            index,
+            mig_enabled: mig_parent.is_none() && api.mig_enabled(handle),
+            mig_parent,
+            mig_ids,
+            memory_total_bytes: api.memory(handle).ok().map(|(total, _, _)| total),
+            visible: None,
+            selected: true,
+            energy_method: None,
+        };
+        let unit = Unit {
+            handle,
+            slot: 0,
+            mig_ids,
+            is_instance: device.mig_parent.is_some(),
+            lists_by_instance: false,
+            lost: false,
+            window: super::Window::default(),
+            shares: Vec::new(),
+            busy_ns: HashMap::new(),
+            energy: EnergyMeter::default(),
+            pcie: None,
+        };
+        Found { device, unit }
+    }
+}

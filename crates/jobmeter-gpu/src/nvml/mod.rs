@@ -1,0 +1,75 @@
+//! NVIDIA devices through NVML: list them once, then read each of them per sample.
+
+mod api;
+mod enumerate;
+mod sample;
+mod sys;
+mod window;
+
+pub(crate) use sys::Progress;
+
+use crate::device::GpuDevice;
+use crate::energy::EnergyMeter;
+use crate::snapshot::Owner;
+use api::Api;
+use jobmeter_core::ProcessId;
+use std::collections::HashMap;
+use std::time::Instant;
+use window::Window;
+
+/// The share of one owner in the last window of the driver.
+#[derive(Debug, Clone, Copy)]
+struct OwnShare {
+    owner: Owner,
+    /// Given to an entry of this sample.
+    placed: bool,
+    busy_ppm: u64,
+    memory_busy_ppm: u64,
+}
+
+/// A device or MIG instance with what has to be remembered between samples.
+struct Unit {
+    handle: sys::Device,
+    /// Place in the common device list.
+    slot: usize,
+    /// Compute and GPU instance, for a MIG instance.
+    mig_ids: Option<(u32, u32)>,
+    is_instance: bool,
+    /// Processes are listed by the instances of this GPU.
+    lists_by_instance: bool,
+    lost: bool,
+    window: Window,
+    /// Ordered by pid.
+    shares: Vec<OwnShare>,
+    /// Busy time of the job's processes since the first sample.
+    busy_ns: HashMap<ProcessId, u64>,
+    energy: EnergyMeter,
+    pcie: Option<Pcie>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pcie {
+    receive_bytes_per_s: Option<u64>,
+    transmit_bytes_per_s: Option<u64>,
+    at: Instant,
+}
+
+pub(crate) struct NvmlSource {
+    api: Api,
+    units: Vec<Unit>,
+    pcie_next: usize,
+    processes: Vec<sys::Process>,
+    samples: Vec<sys::UtilizationSample>,
+}
+
+impl NvmlSource {
+    pub(crate) fn shutdown(&self) {
+        self.api.shutdown();
+    }
+}
+
+/// A device that was found, and how to reach it.
+struct Found {
+    device: GpuDevice,
+    unit: Unit,
+}

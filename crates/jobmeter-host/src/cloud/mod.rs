@@ -1,0 +1,138 @@
+//! Which cloud, which instance type, which region: firmware first, the vendor's metadata service only when
+//! the firmware names the vendor and the user allowed it.
+
+pub(crate) mod ask;
+mod dmi;
+pub(crate) mod http;
+mod vendor;
+
+pub use http::Failure;
+pub use vendor::Vendor;
+
+use crate::root::Root;
+use dmi::Dmi;
+use serde::Serialize;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Names the variable that points discovery at another address, for tests and for proxies.
+pub const BASE_VARIABLE: &str = "JOBMETER_METADATA_BASE";
+
+/// The user's permission to ask a metadata service, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetadataConfig {
+    /// Instead of the vendor's own address: `http://ADDRESS[:PORT]`.
+    pub base: Option<String>,
+    /// For all requests together, connecting included.
+    pub timeout: Duration,
+}
+
+impl Default for MetadataConfig {
+    fn default() -> MetadataConfig {
+        MetadataConfig { base: None, timeout: Duration::from_millis(500) }
+    }
+}
+
+impl MetadataConfig {
+    /// The default, with the base that the environment names, if any.
+    pub fn from_environment() -> MetadataConfig {
+        MetadataConfig {
+            base: std::env::var(BASE_VARIABLE).ok().filter(|base| !base.is_empty()),
+            ..MetadataConfig::default()
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CloudSource {
+    /// Nothing names a cloud.
+    None,
+    Dmi,
+    /// DMI named the vendor and its metadata service answered.
+    Metadata,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CloudInfo {
+    /// `None`: nothing names a cloud. It may still be one that hides.
+    pub vendor: Option<Vendor>,
+    pub instance_type: Option<String>,
+    pub region: Option<String>,
+    pub zone: Option<String>,
+    pub discovery_time_s: f64,
+    pub source: CloudSource,
+    /// Why something is missing, or what the vendor rests on.
+    pub reason: Option<String>,
+}
+
+/// Finds out where the machine below `root` is. Without permission no socket is opened. With it, the call
+/// takes at most the configured time.
+pub fn discover(root: &Path, allow_metadata: Option<&MetadataConfig>) -> CloudInfo {
+    let started = Instant::now();
+    let dmi = Dmi::read(Root::new(root));
+    let mut info = match dmi.vendor() {
+        None => CloudInfo {
+            vendor: None,
+            instance_type: None,
+            region: None,
+            zone: None,
+            discovery_time_s: 0.0,
+            source: CloudSource::None,
+            reason: Some(if dmi.is_empty() {
+                "this machine has no readable DMI strings (sys/class/dmi/id), which would name its cloud"
+                    .into()
+            } else {
+                "the DMI strings (sys/class/dmi/id) name no known cloud".into()
+            }),
+        },
+        Some(named) => {
+            let known =
+                ask::Facts { instance_type: dmi.instance_type(named.vendor), ..ask::Facts::default() };
+            let (vendor, facts, source, reason) = match allow_metadata {
+                None => (
+                    named.vendor,
+                    known,
+                    CloudSource::Dmi,
+                    Some(format!(
+                        "{} named the vendor; its metadata service was not asked (not allowed)",
+                        named.evidence
+                    )),
+                ),
+                Some(config) => {
+                    // A tenth is kept for waking up late: the time-out is a promise about the whole call.
+                    let deadline = started + config.timeout - config.timeout / 10;
+                    ask_service(named.vendor, known, config, deadline)
+                }
+            };
+            CloudInfo {
+                vendor: Some(vendor),
+                instance_type: facts.instance_type,
+                region: facts.region,
+                zone: facts.zone,
+                discovery_time_s: 0.0,
+                source,
+                reason,
+            }
+        }
+    };
+    info.discovery_time_s = started.elapsed().as_secs_f64();
+    info
+}
+
+fn ask_service(
+    vendor: Vendor,
+    known: ask::Facts,
+    config: &MetadataConfig,
+    deadline: Instant,
+) -> (Vendor, ask::Facts, CloudSource, Option<String>) {
+    let base = config.base.as_deref().unwrap_or(vendor.base());
+    let asked = http::Client::new(base, deadline).and_then(|client| ask::ask(vendor, &client));
+    match asked {
+        Ok(mut facts) => {
+            facts.instance_type = facts.instance_type.or(known.instance_type);
+            (facts.vendor.unwrap_or(vendor), facts.clone(), CloudSource::Metadata, facts.reason)
+        }
+        Err(failure) => (vendor, known, CloudSource::Dmi, Some(failure.to_string())),
+    }
+}

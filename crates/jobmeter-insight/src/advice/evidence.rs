@@ -1,0 +1,113 @@
+//! What one run says about its needs, read from its summary. Missing stays missing, with its reason.
+
+use crate::units::parse_bytes;
+use jobmeter_core::{Figure, Figures, Quality, Summary};
+
+/// How a run ended, as far as its needs are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Complete,
+    /// Killed for want of memory: it needed more than its peak.
+    OutOfMemory,
+    /// Ran into a time limit: it needed more than its time.
+    OutOfTime,
+    /// Failed, was killed or was not seen to its end: its needs may be those of half a run.
+    Broken,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    pub ending: Ending,
+    pub cores_mean: Option<f64>,
+    pub cores_max: Option<f64>,
+    /// The peak as sampled, and as the bound from high-water marks allows.
+    pub memory_sampled: Option<f64>,
+    pub memory_peak: Option<f64>,
+    pub memory_reason: Option<String>,
+    pub gpus_mean: Option<f64>,
+    pub gpus_max: Option<f64>,
+    pub vram_peak: Option<f64>,
+    pub gpu_reason: Option<String>,
+    pub wall_s: Option<f64>,
+    pub disk_bytes: Option<f64>,
+    pub input_bytes: Option<f64>,
+}
+
+impl Run {
+    pub fn of(summary: &Summary, input_tag: &str) -> Run {
+        let job = &summary.combined;
+        let memory = job.get("rss_bytes_max");
+        let busy = |key: &str| number(job, key).map(|ppm| ppm / 1e6);
+        Run {
+            ending: ending(summary),
+            cores_mean: number(job, "cores_used_mean"),
+            cores_max: number(job, "cores_used_max"),
+            memory_sampled: number(job, "rss_bytes_max"),
+            memory_peak: memory.and_then(upper),
+            memory_reason: memory.and_then(reason),
+            gpus_mean: busy("gpu_busy_ppm_mean"),
+            gpus_max: busy("gpu_busy_ppm_max"),
+            vram_peak: job.get("gpu_memory_bytes_max").and_then(upper),
+            gpu_reason: job.get("gpu_memory_bytes_max").and_then(reason),
+            wall_s: summary.run.wall_ns.map(|ns| ns as f64 / 1e9),
+            disk_bytes: scratch(summary),
+            input_bytes: summary
+                .run
+                .tags
+                .get(input_tag)
+                .and_then(|text| parse_bytes(text).ok())
+                .map(|b| b as f64),
+        }
+    }
+
+    pub(super) fn used_gpu(&self) -> bool {
+        self.gpus_mean.is_some_and(|g| g > 0.0) || self.vram_peak.is_some_and(|v| v > 0.0)
+    }
+}
+
+fn ending(summary: &Summary) -> Ending {
+    match summary.verdict.kind.as_str() {
+        "exited" if summary.verdict.exit_code.unwrap_or(0) == 0 => Ending::Complete,
+        "oom_killed" => Ending::OutOfMemory,
+        "timeout" => Ending::OutOfTime,
+        _ => Ending::Broken,
+    }
+}
+
+fn number(figures: &Figures, key: &str) -> Option<f64> {
+    figures.get(key)?.as_f64().filter(|value| value.is_finite() && *value >= 0.0)
+}
+
+/// The upper bound where there is one: a sampled peak can be too low, and being too low is what kills jobs.
+fn upper(figure: &Figure) -> Option<f64> {
+    let value = figure.as_f64().filter(|v| v.is_finite() && *v >= 0.0)?;
+    Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
+}
+
+fn reason(figure: &Figure) -> Option<String> {
+    match figure.quality {
+        Quality::Unavailable | Quality::LowerBound => figure.reason.clone(),
+        _ => None,
+    }
+}
+
+/// How much the job can have held on disk at once: never more than it wrote, and no more than the local
+/// mounts grew while it ran where their lowest and highest use are known.
+fn scratch(summary: &Summary) -> Option<f64> {
+    let written = number(&summary.combined, "write_chars_bytes")
+        .or_else(|| number(&summary.combined, "write_storage_bytes"));
+    let growth: Option<f64> = summary
+        .mounts
+        .iter()
+        .map(|mount| {
+            let spread =
+                |high: &str, low: &str| Some(number(&mount.figures, high)? - number(&mount.figures, low)?);
+            spread("mount_used_bytes_max", "mount_used_bytes_min")
+                .or_else(|| spread("mount_free_bytes_max", "mount_free_bytes_min"))
+        })
+        .sum();
+    match (written, growth.filter(|_| !summary.mounts.is_empty())) {
+        (Some(written), Some(growth)) => Some(written.min(growth.max(0.0))),
+        (written, _) => written,
+    }
+}

@@ -1,0 +1,107 @@
+//! What to ask for next time: cores, memory, GPUs, VRAM, time and scratch disk, each with its reason and with
+//! what is not known about it.
+
+mod evidence;
+mod present;
+mod rules;
+mod text;
+
+pub use evidence::Run;
+pub use present::Present;
+
+use crate::Error;
+use crate::catalogue::Filters;
+use crate::policy::{Policy, scale::Fit};
+use jobmeter_core::Summary;
+use serde::Serialize;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    pub policy: Policy,
+    /// Size of the next run's input; the tag `input_tag` of past runs holds theirs.
+    pub input_bytes: Option<f64>,
+    pub input_tag: String,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { policy: Policy::default(), input_bytes: None, input_tag: "input".to_owned() }
+    }
+}
+
+/// One advised amount.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Item {
+    /// `None` where nothing is known: ask for what you asked for before.
+    pub value: Option<u64>,
+    /// The amount before it was rounded up to a sensible step.
+    pub need: Option<f64>,
+    pub why: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// How the need follows the input size, if that was asked for and could be fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    #[serde(flatten)]
+    pub policy: Policy,
+    /// Name of the job, if the runs agree on one. Hostile text.
+    pub name: Option<String>,
+    /// Runs given, and runs that ended well and were learned from.
+    pub runs: usize,
+    pub runs_used: usize,
+    pub mean_wall_s: Option<f64>,
+    pub cores: Item,
+    pub memory_bytes: Item,
+    pub gpus: Item,
+    /// Over all GPUs together.
+    pub vram_bytes: Item,
+    pub time_s: Item,
+    pub disk_bytes: Item,
+    pub present: Option<Present>,
+    pub notes: Vec<String>,
+}
+
+/// Advice from one run or many of the same job.
+pub fn advise(summaries: &[Summary], options: &Options) -> Result<Advice, Error> {
+    if summaries.is_empty() {
+        return Err(Error::NoRuns { reason: "no run was given".to_owned() });
+    }
+    let runs: Vec<Run> = summaries.iter().map(|s| Run::of(s, &options.input_tag)).collect();
+    rules::advise(summaries, &runs, options)
+}
+
+/// The operating system's own share of a server's memory.
+const SYSTEM_MEMORY_BYTES: f64 = (512u64 << 20) as f64;
+/// A GPU's driver keeps a few per cent of the marketed VRAM.
+const USABLE_VRAM: f64 = 0.94;
+
+impl Advice {
+    /// What a server must have to run this job. Burstable types are left out: they throttle a job that computes.
+    pub fn filters(&self) -> Filters {
+        let gpus = self.gpus.value.filter(|g| *g > 0);
+        let per_gpu = |total: f64| total / gpus.unwrap_or(1) as f64 / USABLE_VRAM;
+        let memory = self.memory_bytes.need.or(self.memory_bytes.value.map(|v| v as f64));
+        let vram = self.vram_bytes.need.filter(|v| *v > 0.0 && gpus.is_some());
+        Filters {
+            cpu: self.cores.value.map(|c| u32::try_from(c).unwrap_or(u32::MAX)),
+            memory_bytes: memory.map(|bytes| (bytes + SYSTEM_MEMORY_BYTES) as u64),
+            gpu: gpus.map(|g| u32::try_from(g).unwrap_or(u32::MAX)),
+            vram_bytes: vram.map(|total| per_gpu(total) as u64),
+            steady_cpu: true,
+            ..Filters::default()
+        }
+    }
+
+    pub fn to_json(&self) -> String {
+        // Plain data with string keys: serialising it cannot fail.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    pub fn to_text(&self) -> String {
+        text::render(self)
+    }
+}

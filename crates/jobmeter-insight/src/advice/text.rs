@@ -1,0 +1,44 @@
+//! Advice as text for people.
+
+use super::{Advice, Item};
+use crate::error::clean;
+use crate::policy::Policy;
+use crate::units::{show_bytes, show_seconds};
+use std::fmt::Write;
+
+pub(super) fn render(advice: &Advice) -> String {
+    let mut out = String::new();
+    let of = advice.name.as_deref().map_or(String::new(), |name| format!(" for {}", clean(name)));
+    let policy = match advice.policy {
+        Policy::Simple => "simple rules".to_owned(),
+        Policy::Risk { chance } => format!("chance of needing more {}", super::rules::percent(chance)),
+    };
+    // Writing to a String cannot fail; the results are dropped for that reason alone.
+    let _ = writeln!(out, "Advice{of} from {} of {} runs ({policy})", advice.runs_used, advice.runs);
+    let bytes = |value: u64| show_bytes(value as f64);
+    let plain = |value: u64| value.to_string();
+    let seconds = |value: u64| show_seconds(value as f64);
+    line(&mut out, "cores", &advice.cores, plain);
+    line(&mut out, "memory", &advice.memory_bytes, bytes);
+    line(&mut out, "GPUs", &advice.gpus, plain);
+    if advice.gpus.value != Some(0) {
+        line(&mut out, "VRAM", &advice.vram_bytes, bytes);
+    }
+    line(&mut out, "time", &advice.time_s, seconds);
+    line(&mut out, "disk", &advice.disk_bytes, bytes);
+    if let Some(present) = &advice.present {
+        let _ = writeln!(out, "now: {}", present.text);
+    }
+    for note in &advice.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    out
+}
+
+fn line(out: &mut String, name: &str, item: &Item, show: impl Fn(u64) -> String) {
+    let value = item.value.map_or("unknown".to_owned(), show);
+    let _ = writeln!(out, "  {name:<7} {value:<12} {}", item.why);
+    if let Some(unknown) = &item.unknown {
+        let _ = writeln!(out, "  {:<7} {:<12} not known: {unknown}", "", "");
+    }
+}

@@ -1,0 +1,44 @@
+//! One line for each budget.
+
+use super::budget::Origin;
+use super::{Line, Report};
+use crate::compare::{format_value, plain_text};
+
+pub fn text(report: &Report) -> String {
+    let mut out = String::new();
+    for line in &report.lines {
+        out += &format!("{:<14}  {}\n", line.outcome.title(), sentence(line));
+    }
+    for note in &report.notes {
+        out += &format!("note: {}\n", plain_text(note, 400));
+    }
+    out
+}
+
+/// `RAM, peak 3.21 GB (at most 4.02 GB), budget 8.59 GB`
+pub(super) fn sentence(line: &Line) -> String {
+    let write = |value: f64| format_value(value, line.unit);
+    let mut text = line.title.to_owned();
+    match (line.value, line.lower) {
+        (Some(value), _) => text += &format!(" {}", write(value)),
+        (None, Some(lower)) => text += &format!(" at least {}", write(lower)),
+        (None, None) => text += " unknown",
+    }
+    if let Some(upper) = line.upper.filter(|upper| Some(*upper) != line.value) {
+        text += &format!(" (at most {})", write(upper));
+    }
+    if let Some(limit) = line.limit {
+        text += &format!(", budget {}", write(limit));
+        if let Some(value) = line.value.filter(|value| *value > limit && limit > 0.0) {
+            text += &format!(", over by {:.1} %", (value / limit - 1.0) * 100.0);
+        }
+    }
+    if let Origin::Baseline { median: Some(median), runs, tolerance_ratio } = &line.origin {
+        let runs = if *runs == 1 { "1 run".to_owned() } else { format!("median of {runs} runs") };
+        text += &format!(" (baseline {} + {:.1} %, {runs})", write(*median), tolerance_ratio * 100.0);
+    }
+    if let Some(reason) = &line.reason {
+        text += &format!("; {}", plain_text(reason, 300));
+    }
+    text
+}

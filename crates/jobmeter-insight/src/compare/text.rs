@@ -1,0 +1,146 @@
+//! The comparison for the terminal.
+
+use super::figure::format_value;
+use super::{Cell, Comparison, Contrast, Row};
+
+/// One table for each set against the base; all figures or the headline ones and the phases.
+pub fn text(comparison: &Comparison, all: bool) -> String {
+    let mut out = String::new();
+    let base = &comparison.groups[0];
+    for (index, group) in comparison.groups.iter().enumerate().skip(1) {
+        out += &format!(
+            "{} ({}) against {} ({})\n\n",
+            plain(&group.label, 60),
+            runs(group.run_ids.len()),
+            plain(&base.label, 60),
+            runs(base.run_ids.len())
+        );
+        let mut lines =
+            vec![["", "base", "new", "change", "95 % interval", "noise", "verdict"].map(str::to_owned)];
+        for row in comparison.rows.iter().filter(|row| all || row.headline) {
+            lines.push(line(row, index));
+        }
+        out += &columns(&lines);
+        out.push('\n');
+    }
+    for note in &comparison.notes {
+        out += &format!("note: {}\n", plain(note, 400));
+    }
+    out
+}
+
+pub(super) fn runs(count: usize) -> String {
+    if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
+}
+
+fn line(row: &Row, index: usize) -> [String; 7] {
+    let (base, new, contrast) = (&row.cells[0], &row.cells[index], &row.contrasts[index - 1]);
+    [
+        plain(&name(row), 48),
+        value(row, base),
+        value(row, new),
+        change(row, contrast),
+        interval(contrast),
+        noise(base, new),
+        contrast.verdict.title().to_owned(),
+    ]
+}
+
+/// `RAM, peak`, `system: Load`, `phase load: time`.
+pub(super) fn name(row: &Row) -> String {
+    match (row.scope, &row.entity) {
+        ("run" | "combined", None) => row.title.clone(),
+        (scope, None) => format!("{scope}: {}", row.title),
+        (scope, Some(entity)) => format!("{scope} {}: {}", plain(entity, 32), row.title),
+    }
+}
+
+pub(super) fn value(row: &Row, cell: &Cell) -> String {
+    match cell.median {
+        Some(median) if cell.known < cell.runs => {
+            format!("{} ({} of {})", format_value(median, row.unit), cell.known, cell.runs)
+        }
+        Some(median) => format_value(median, row.unit),
+        None => "unknown".to_owned(),
+    }
+}
+
+pub(super) fn change(row: &Row, contrast: &Contrast) -> String {
+    match (contrast.difference, contrast.ratio) {
+        (Some(0.0), _) => "0".to_owned(),
+        (Some(_), Some(ratio)) => percent(ratio),
+        (Some(difference), None) => {
+            format!("{}{}", if difference > 0.0 { "+" } else { "" }, format_value(difference, row.unit))
+        }
+        (None, _) => String::new(),
+    }
+}
+
+pub(super) fn interval(contrast: &Contrast) -> String {
+    contrast
+        .ratio_interval
+        .map_or_else(String::new, |[low, high]| format!("{} … {}", percent(low), percent(high)))
+}
+
+/// The larger of both sets' spreads.
+pub(super) fn noise(base: &Cell, new: &Cell) -> String {
+    [base.noise_ratio, new.noise_ratio]
+        .into_iter()
+        .flatten()
+        .max_by(f64::total_cmp)
+        .map_or_else(String::new, |ratio| format!("±{:.1} %", ratio * 100.0))
+}
+
+/// A ratio as a signed percentage; beyond tenfold as a factor.
+fn percent(ratio: f64) -> String {
+    if ratio >= 10.0 { format!("×{ratio:.1}") } else { format!("{:+.1} %", (ratio - 1.0) * 100.0) }
+}
+
+/// First column to the left, the others to the right, the verdict to the left.
+fn columns(lines: &[[String; 7]]) -> String {
+    let mut widths = [0; 7];
+    for line in lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for line in lines {
+        let mut text = String::new();
+        for (place, (cell, width)) in line.iter().zip(widths).enumerate() {
+            if width == 0 {
+                continue;
+            }
+            text += &match place {
+                0 => format!("{cell:width$}"),
+                6 => format!("  {cell}"),
+                _ => format!("  {cell:>width$}"),
+            };
+        }
+        out += text.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+/// Foreign text on one line: no control, no direction characters, no more than `longest` characters.
+pub(crate) fn plain(text: &str, longest: usize) -> String {
+    let mut out: String = text
+        .chars()
+        .take(longest)
+        .map(|c| match c {
+            '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{2028}'
+            | '\u{2029}' => '\u{fffd}',
+            c if c.is_control() => '\u{fffd}',
+            c => c,
+        })
+        .collect();
+    if text.chars().nth(longest).is_some() {
+        out.push('…');
+    }
+    out
+}

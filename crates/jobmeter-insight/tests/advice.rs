@@ -1,0 +1,199 @@
+//! Advice from summaries with known figures.
+
+mod common;
+
+use common::{GIB, Sample};
+use jobmeter_core::{Figure, Quality, Summary};
+use jobmeter_insight::advice::{Advice, Options, Run, advise};
+use jobmeter_insight::allocation::{Rule, Verdict, allocation};
+use jobmeter_insight::catalogue::Catalogue;
+use jobmeter_insight::policy::Policy;
+
+fn risk(runs: &[Summary]) -> Advice {
+    advise(runs, &Options::default()).unwrap()
+}
+
+fn simple(runs: &[Summary]) -> Advice {
+    advise(runs, &Options { policy: Policy::Simple, ..Options::default() }).unwrap()
+}
+
+fn gib(advice: &Advice) -> f64 {
+    advice.memory_bytes.value.unwrap() as f64 / GIB
+}
+
+#[test]
+fn the_simple_policy_is_the_reference_rule() {
+    let run = Sample {
+        memory_bytes: 60_000.0 * 1048576.0,
+        gpus: Some((0.8, 1.4, 10.0 * GIB)),
+        ..Sample::default()
+    };
+    let advice = simple(&[run.summary()]);
+    assert_eq!(advice.cores.value, Some(3));
+    assert_eq!(advice.memory_bytes.value, Some(72_704 << 20), "72,000 MiB or the next step up");
+    assert_eq!((advice.gpus.value, advice.vram_bytes.value), (Some(1), Some(12 << 30)));
+    assert_eq!(advice.time_s.value, Some(720));
+    let rules = Advice::simple_rules(&[Run::of(&run.summary(), "input")]);
+    assert_eq!(Some(rules.memory_bytes), advice.memory_bytes.value);
+    assert_eq!((rules.cores, rules.gpus, rules.vram_bytes), (3, 1, 12 << 30));
+
+    // Many runs: means are averaged, peaks are maxima, as the reference combines its history.
+    let runs = [(2.0, 4.0), (5.0, 9.0), (4.0, 5.0)].map(|(cores_mean, mem)| {
+        Sample { cores_mean, memory_bytes: mem * GIB, ..Sample::default() }.summary()
+    });
+    let advice = simple(&runs);
+    assert_eq!((advice.cores.value, gib(&advice)), (Some(4), 11.0));
+}
+
+#[test]
+fn one_run_says_its_headroom_and_what_was_wasted() {
+    let advice = risk(&[Sample::default().summary()]);
+    assert_eq!(advice.cores.value, Some(4), "{}", advice.cores.why);
+    assert!((15.0..=18.0).contains(&gib(&advice)), "{}", gib(&advice));
+    assert!(
+        advice.memory_bytes.why.contains("one run says nothing about the spread"),
+        "{}",
+        advice.memory_bytes.why
+    );
+    let present = advice.present.as_ref().unwrap();
+    assert_eq!(present.text, "asked for 64 GiB and 16 cores, used 11 GiB and 3.1 cores");
+    assert!((present.memory_times_used.unwrap() - 64.0 / 11.0).abs() < 1e-9);
+    let text = advice.to_text();
+    assert!(
+        text.contains("asked for 64 GiB and 16 cores") && text.contains("chance of needing more 1 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn headroom_shrinks_as_runs_accumulate() {
+    let family = |count: usize| -> Vec<Summary> {
+        let wobble = |i: usize| 1.0 + 0.03 * ((i * 7 % 11) as f64 / 5.0 - 1.0);
+        (0..count)
+            .map(|i| Sample { memory_bytes: 100.0 * GIB * wobble(i), ..Sample::default() }.summary())
+            .collect()
+    };
+    let needs: Vec<f64> = [1, 3, 10, 100].map(|n| risk(&family(n)).memory_bytes.need.unwrap() / GIB).to_vec();
+    assert!(needs[1..].windows(2).all(|w| w[1] < w[0]) && needs[3] < needs[0], "{needs:?}");
+    assert!(needs[3] > 103.0 && needs[3] < 112.0, "{needs:?}");
+    let why = risk(&family(100)).memory_bytes.why;
+    assert!(why.contains("at most 1 % of runs need more than") && why.contains("100 runs"), "{why}");
+}
+
+#[test]
+fn the_upper_bound_counts_not_the_sampled_peak() {
+    let run = Sample { memory_bytes: 4.0 * GIB, memory_upper: Some(8.0 * GIB), ..Sample::default() };
+    let advice = risk(&[run.summary()]);
+    assert!(gib(&advice) >= 11.0, "{}", gib(&advice));
+    assert!(advice.memory_bytes.unknown.unwrap().contains("may have reached 8 GiB instead of the 4 GiB"));
+}
+
+#[test]
+fn failed_runs_teach_nothing_and_killed_ones_ask_for_more() {
+    let good = Sample::default().summary();
+    let failed = Sample { memory_bytes: 90.0 * GIB, exit_code: Some(1), ..Sample::default() }.summary();
+    let advice = risk(&[good.clone(), failed]);
+    assert_eq!((advice.runs, advice.runs_used), (2, 1));
+    assert!(gib(&advice) < 20.0);
+    assert!(advice.notes[0].contains("1 of 2 runs failed"), "{:?}", advice.notes);
+
+    let killed =
+        Sample { memory_bytes: 64.0 * GIB, verdict: "oom_killed", exit_code: None, ..Sample::default() };
+    let advice = risk(&[good, killed.summary()]);
+    assert_eq!(gib(&advice), 96.0, "{}", advice.memory_bytes.why);
+    assert!(advice.memory_bytes.unknown.unwrap().contains("the true need is not known"));
+
+    let late = Sample { wall_s: 3600.0, verdict: "timeout", exit_code: None, ..Sample::default() };
+    assert!(risk(&[late.summary()]).time_s.value.unwrap() >= 5400);
+    assert!(advise(&[], &Options::default()).is_err());
+}
+
+#[test]
+fn the_input_size_scales_the_advice() {
+    let runs: Vec<Summary> = (1..=12)
+        .map(|i| {
+            let wobble = 1.0 + 0.02 * f64::from(i * 5 % 7 - 3) / 3.0;
+            let input = f64::from(i) * 1e9;
+            Sample {
+                memory_bytes: (2.0 * GIB + 0.5 * input) * wobble,
+                wall_s: (60.0 + 30.0 * f64::from(i)) * wobble,
+                input: Some(format!("{i}GB")),
+                ..Sample::default()
+            }
+            .summary()
+        })
+        .collect();
+    let options = Options { input_bytes: Some(20e9), ..Options::default() };
+    let advice = advise(&runs, &options).unwrap();
+    let truth = 2.0 * GIB + 10e9;
+    let need = advice.memory_bytes.need.unwrap();
+    assert!(need > truth && need < truth * 1.25, "{} of {}", need / GIB, truth / GIB);
+    let fit = advice.memory_bytes.fit.as_ref().unwrap();
+    assert!(fit.r_squared > 0.95 && fit.prediction_error < 0.05, "{fit:?}");
+    assert!(advice.memory_bytes.why.contains("R² 0.99") || advice.memory_bytes.why.contains("R² 1.00"));
+    assert!(advice.memory_bytes.unknown.as_ref().unwrap().contains("outside the inputs seen"));
+    assert!(advice.time_s.need.unwrap() > 660.0 && advice.time_s.need.unwrap() < 900.0);
+
+    // Two sizes are no curve, none at all is said.
+    let two = advise(&runs[..2], &options).unwrap();
+    assert!(two.memory_bytes.unknown.unwrap().contains("too few different input sizes"));
+    let none = advise(&[Sample::default().summary()], &options).unwrap();
+    assert!(none.memory_bytes.unknown.unwrap().contains("no run carries a size in the tag `input`"));
+}
+
+#[test]
+fn unknown_stays_unknown() {
+    let mut summary = Sample::default().summary();
+    summary.combined.insert("rss_bytes_max".to_owned(), Figure::unavailable("permission denied"));
+    summary
+        .combined
+        .insert("gpu_memory_bytes_max".to_owned(), Figure::unavailable("the driver did not answer"));
+    let advice = risk(&[summary]);
+    assert_eq!((advice.memory_bytes.value, advice.gpus.value), (None, None));
+    assert_eq!(advice.memory_bytes.unknown.as_deref(), Some("permission denied"));
+    assert_eq!(advice.gpus.unknown.as_deref(), Some("the driver did not answer"));
+    let json: serde_json::Value = serde_json::from_str(&advice.to_json()).unwrap();
+    assert!(json["memory_bytes"]["value"].is_null());
+    assert_eq!(json["policy"], "risk");
+}
+
+#[test]
+fn the_recommended_server_holds_the_job() {
+    let run = Sample { gpus: Some((0.9, 1.0, 20.0 * GIB)), ..Sample::default() };
+    let advice = risk(&[run.summary()]);
+    let filters = advice.filters();
+    let offer = Catalogue::embedded().recommend_server(&filters).unwrap();
+    assert!(u64::from(offer.vcpus) >= advice.cores.value.unwrap());
+    assert!(offer.memory_bytes as f64 > advice.memory_bytes.need.unwrap());
+    assert!(offer.gpu_count >= 1 && offer.vram_bytes.unwrap() as f64 > advice.vram_bytes.need.unwrap());
+    assert_ne!(offer.category, "burstable");
+}
+
+#[test]
+fn a_machine_is_shared_when_others_use_it() {
+    let with = |job: f64, system: f64, used: f64| {
+        let mut summary = Sample { cores_mean: job, ..Sample::default() }.summary();
+        summary.system.insert("cores_used_mean".to_owned(), Figure::float(system, Quality::Exact));
+        summary.system.insert("memory_used_bytes_mean".to_owned(), Figure::float(used, Quality::Exact));
+        summary
+    };
+    let verdict = |s: &Summary, rule| allocation(s, rule).allocation;
+    assert_eq!(verdict(&with(8.0, 8.1, 8.0 * GIB), Rule::Both), Verdict::Dedicated);
+    assert_eq!(
+        verdict(&with(8.0, 8.3, 8.0 * GIB), Rule::Both),
+        Verdict::Dedicated,
+        "a daemon is no neighbour"
+    );
+    assert_eq!(verdict(&with(8.0, 8.3, 8.0 * GIB), Rule::Either), Verdict::Shared, "the reference's rule");
+    assert_eq!(verdict(&with(8.0, 12.0, 8.0 * GIB), Rule::Both), Verdict::Shared);
+    assert_eq!(verdict(&with(8.0, 8.0, 60.0 * GIB), Rule::Both), Verdict::Shared);
+    let told = allocation(&with(8.0, 12.0, 8.0 * GIB), Rule::Both);
+    assert_eq!(told.allocation.as_str(), "shared");
+    assert_eq!(
+        told.evidence[0],
+        "CPU: the job used 8.00 of the 12.00 cores in use on average; others used the rest"
+    );
+    let unknown = allocation(&Sample::default().summary(), Rule::Both);
+    assert_eq!(unknown.allocation, Verdict::Unknown);
+    assert!(!unknown.evidence.is_empty());
+}

@@ -1,0 +1,144 @@
+//! One reading of a process or of the machine, for programs that take differences themselves.
+
+use jobmeter_core::probe::mounts;
+use jobmeter_core::probe::system::SystemProbe;
+use jobmeter_core::tree::Tree;
+use jobmeter_core::{process::Process, process::Scale};
+use pyo3::exceptions::PyProcessLookupError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::Path;
+
+const FOR_EVER_NS: u64 = u64::MAX;
+
+/// Cumulative counters and levels of a process, and of its descendants when `children` is set. CPU time and
+/// I/O include the children that were waited for.
+#[pyfunction]
+pub(crate) fn process_reading(py: Python<'_>, pid: i32, children: bool) -> PyResult<Bound<'_, PyDict>> {
+    let reading = py.detach(|| ProcessReading::take(pid, children)).ok_or_else(|| {
+        PyProcessLookupError::new_err(format!("there is no process {pid}; it may have ended"))
+    })?;
+    let dict = PyDict::new(py);
+    dict.set_item("descendants", reading.descendants)?;
+    dict.set_item("cpu_ns", reading.user_ns + reading.system_ns)?;
+    dict.set_item("cpu_user_ns", reading.user_ns)?;
+    dict.set_item("cpu_system_ns", reading.system_ns)?;
+    dict.set_item("rss_bytes", reading.rss_bytes)?;
+    dict.set_item("read_storage_bytes", reading.io_bytes.map(|(read, _)| read))?;
+    dict.set_item("write_storage_bytes", reading.io_bytes.map(|(_, written)| written))?;
+    dict.set_item("gpu_busy_ppm", None::<u64>)?;
+    dict.set_item("gpu_memory_bytes", None::<u64>)?;
+    dict.set_item("gpu_indexes", Vec::<u32>::new())?;
+    Ok(dict)
+}
+
+struct ProcessReading {
+    descendants: usize,
+    user_ns: u64,
+    system_ns: u64,
+    rss_bytes: u64,
+    io_bytes: Option<(u64, u64)>,
+}
+
+impl ProcessReading {
+    fn take(pid: i32, children: bool) -> Option<ProcessReading> {
+        let mut tree = Tree::new(pid, None)?;
+        if children {
+            tree.discover(0, 0, &mut Vec::new());
+        }
+        let mut gone = Vec::new();
+        // A period of zero: every member gets its slow reads (stat, io) now.
+        tree.refresh(FOR_EVER_NS, 0, &mut gone);
+        for pid in gone {
+            tree.remove(pid);
+        }
+        let main = tree.main()?;
+        let mut reading = ProcessReading {
+            descendants: tree.processes.len() - 1,
+            user_ns: 0,
+            system_ns: 0,
+            rss_bytes: 0,
+            io_bytes: main.io.is_some().then_some((0, 0)),
+        };
+        for process in &tree.processes {
+            reading.add(process, tree.scale);
+        }
+        Some(reading)
+    }
+
+    fn add(&mut self, process: &Process, scale: Scale) {
+        let system_ns = process.system_ns();
+        self.system_ns += system_ns + process.stat.children_system_ticks * scale.tick_ns;
+        self.user_ns += process.cpu_ns - system_ns + process.stat.children_user_ticks * scale.tick_ns;
+        self.rss_bytes += process.rss_bytes;
+        if let (Some(sum), Some(io)) = (&mut self.io_bytes, &process.io) {
+            sum.0 += io.read_storage_bytes;
+            sum.1 += io.write_storage_bytes;
+        }
+    }
+}
+
+/// Counters since boot and levels of the machine. Unknown figures are `None`.
+#[pyfunction]
+pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let (reading, spaces) = py.detach(|| {
+        let mut probe = SystemProbe::open(Path::new("/"));
+        probe.read();
+        let mounts = mounts::local_mounts(Path::new("/"));
+        let spaces: Vec<_> = mounts
+            .into_iter()
+            .filter_map(|mount| mounts::space(&mount.path).map(|space| (mount.path, space)))
+            .collect();
+        (probe.reading, spaces)
+    });
+    let tick_ns = Scale::of_this_machine().tick_ns;
+    let dict = PyDict::new(py);
+    dict.set_item("forks", reading.forks)?;
+    dict.set_item("cpu_ns", reading.cpu.map(|cpu| cpu.busy() * tick_ns))?;
+    dict.set_item("cpu_user_ns", reading.cpu.map(|cpu| cpu.user * tick_ns))?;
+    dict.set_item("cpu_system_ns", reading.cpu.map(|cpu| cpu.system * tick_ns))?;
+    let memory = reading.memory;
+    let used =
+        memory.total_bytes.zip(memory.available_bytes).and_then(|(total, free)| total.checked_sub(free));
+    for (key, value) in [
+        ("memory_total_bytes", memory.total_bytes),
+        ("memory_used_bytes", used),
+        ("memory_free_bytes", memory.free_bytes),
+        ("memory_available_bytes", memory.available_bytes),
+        ("memory_buffers_bytes", memory.buffers_bytes),
+        (
+            "memory_cached_bytes",
+            memory.cached_bytes.map(|bytes| bytes + memory.reclaimable_bytes.unwrap_or(0)),
+        ),
+        ("memory_active_bytes", memory.active_bytes),
+        ("memory_inactive_bytes", memory.inactive_bytes),
+    ] {
+        dict.set_item(key, value)?;
+    }
+    let disks = PyDict::new(py);
+    for disk in reading.disks.iter().filter(|disk| disk.in_sum) {
+        let entry = PyDict::new(py);
+        entry.set_item("read_bytes", disk.in_bytes)?;
+        entry.set_item("write_bytes", disk.out_bytes)?;
+        disks.set_item(&disk.name, entry)?;
+    }
+    dict.set_item("disks", disks)?;
+    let mounts = PyDict::new(py);
+    for (path, space) in spaces {
+        let entry = PyDict::new(py);
+        entry.set_item("total", space.total_bytes)?;
+        entry.set_item("used", space.used_bytes)?;
+        entry.set_item("free", space.free_bytes)?;
+        mounts.set_item(path, entry)?;
+    }
+    dict.set_item("mounts", mounts)?;
+    let sum = |pick: fn(&jobmeter_core::probe::system::Traffic) -> u64| {
+        reading.networks.iter().filter(|network| network.in_sum).map(pick).sum::<u64>()
+    };
+    dict.set_item("net_receive_bytes", sum(|network| network.in_bytes))?;
+    dict.set_item("net_transmit_bytes", sum(|network| network.out_bytes))?;
+    dict.set_item("gpu_busy_ppm", None::<u64>)?;
+    dict.set_item("gpu_memory_bytes", None::<u64>)?;
+    dict.set_item("gpu_utilized", 0)?;
+    Ok(dict)
+}

@@ -1,0 +1,194 @@
+//! Columns of equal length, and their face towards Python: lists, and an Arrow stream.
+
+use crate::arrow;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use std::ffi::CStr;
+use std::sync::Arc;
+
+/// One bit per value, least significant first; absent where every value is known.
+pub(crate) type Validity = Option<Vec<u8>>;
+
+pub(crate) enum Data {
+    UInt(Vec<u64>, Validity),
+    Float(Vec<f64>, Validity),
+    Text { offsets: Vec<i32>, bytes: Vec<u8>, validity: Validity },
+}
+
+impl Data {
+    pub(crate) fn uints(values: impl IntoIterator<Item = Option<u64>>) -> Data {
+        let (values, validity) = split(values, 0);
+        Data::UInt(values, validity)
+    }
+
+    pub(crate) fn floats(values: impl IntoIterator<Item = Option<f64>>) -> Data {
+        let (values, validity) = split(values, 0.0);
+        Data::Float(values, validity)
+    }
+
+    pub(crate) fn texts(values: impl IntoIterator<Item = Option<String>>) -> Data {
+        let mut offsets = vec![0];
+        let mut bytes = Vec::new();
+        let mut bits = Bits::default();
+        for value in values {
+            bits.push(value.is_some());
+            bytes.extend_from_slice(value.unwrap_or_default().as_bytes());
+            // Two gigabytes of names do not occur; the offset saturates rather than wrapping.
+            offsets.push(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+        }
+        Data::Text { offsets, bytes, validity: bits.finish() }
+    }
+
+    /// Type of the column in the words of the Arrow C interface.
+    pub(crate) fn format(&self) -> &'static CStr {
+        match self {
+            Data::UInt(..) => c"L",
+            Data::Float(..) => c"g",
+            Data::Text { .. } => c"u",
+        }
+    }
+
+    pub(crate) fn validity(&self) -> Option<&[u8]> {
+        match self {
+            Data::UInt(_, bits) | Data::Float(_, bits) | Data::Text { validity: bits, .. } => bits.as_deref(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Data::UInt(values, _) => values.len(),
+            Data::Float(values, _) => values.len(),
+            Data::Text { offsets, .. } => offsets.len() - 1,
+        }
+    }
+
+    pub(crate) fn null_count(&self) -> usize {
+        (0..self.len()).filter(|index| !self.is_valid(*index)).count()
+    }
+
+    fn is_valid(&self, index: usize) -> bool {
+        self.validity().is_none_or(|bits| bits[index / 8] >> (index % 8) & 1 == 1)
+    }
+
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let valid = |index: usize| self.is_valid(index);
+        match self {
+            Data::UInt(values, _) => {
+                PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
+            }
+            Data::Float(values, _) => {
+                PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
+            }
+            Data::Text { offsets, bytes, .. } => PyList::new(
+                py,
+                offsets.windows(2).enumerate().map(|(i, pair)| {
+                    let text = &bytes[pair[0] as usize..pair[1] as usize];
+                    valid(i).then(|| String::from_utf8_lossy(text).into_owned())
+                }),
+            ),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    length: usize,
+    any_null: bool,
+}
+
+impl Bits {
+    fn push(&mut self, valid: bool) {
+        if self.length.is_multiple_of(8) {
+            self.bytes.push(0);
+        }
+        if valid {
+            self.bytes[self.length / 8] |= 1 << (self.length % 8);
+        } else {
+            self.any_null = true;
+        }
+        self.length += 1;
+    }
+
+    fn finish(self) -> Validity {
+        self.any_null.then_some(self.bytes)
+    }
+}
+
+fn split<T: Copy>(values: impl IntoIterator<Item = Option<T>>, filler: T) -> (Vec<T>, Validity) {
+    let mut bits = Bits::default();
+    let plain = values
+        .into_iter()
+        .map(|value| {
+            bits.push(value.is_some());
+            value.unwrap_or(filler)
+        })
+        .collect();
+    (plain, bits.finish())
+}
+
+pub(crate) struct TableData {
+    pub(crate) columns: Vec<(String, Data)>,
+    pub(crate) rows: usize,
+}
+
+/// A table of measurements; pyarrow, polars, duckdb and pandas read it through the Arrow stream.
+#[pyclass(frozen, module = "jobmeter._native")]
+pub(crate) struct Table {
+    data: Arc<TableData>,
+}
+
+impl Table {
+    pub(crate) fn new(columns: Vec<(String, Data)>) -> Table {
+        let rows = columns.first().map_or(0, |(_, data)| data.len());
+        Table { data: Arc::new(TableData { columns, rows }) }
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.data.columns.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.data.rows
+    }
+
+    /// The values of one column; unknown ones are `None`.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let found = self.data.columns.iter().find(|(column, _)| column == name);
+        let (_, data) = found.ok_or_else(|| PyKeyError::new_err(format!("there is no column {name:?}")))?;
+        data.to_list(py)
+    }
+
+    /// The Arrow stream. A requested schema is a wish that a producer may leave unfulfilled.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let stream = arrow::stream(Arc::clone(&self.data));
+        PyCapsule::new_with_destructor(py, stream, Some(c"arrow_array_stream".to_owned()), |mut stream, _| {
+            if let Some(release) = stream.release {
+                // SAFETY: nobody took the stream out of the capsule, so it is still ours to release.
+                unsafe { release(&raw mut stream) };
+            }
+        })
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = arrow::table_schema(&self.data);
+        PyCapsule::new_with_destructor(py, schema, Some(c"arrow_schema".to_owned()), |mut schema, _| {
+            if let Some(release) = schema.release {
+                // SAFETY: as for the stream.
+                unsafe { release(&raw mut schema) };
+            }
+        })
+    }
+}

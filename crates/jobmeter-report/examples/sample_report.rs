@@ -1,0 +1,61 @@
+//! Writes made-up runs as pages and pictures: `sample_report DIR`. Used by the browser tests and to look at.
+
+mod synthetic;
+
+use jobmeter_report::{RunData, html, plot};
+use std::path::Path;
+use synthetic::Plan;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = std::env::args().nth(1).ok_or("usage: sample_report DIR")?;
+    let dir = Path::new(&dir);
+    std::fs::create_dir_all(dir)?;
+    let sample = synthetic::run(&Plan::default());
+    let hostile = synthetic::run(&Plan {
+        hostile: true,
+        label: synthetic::hostile_names()[0].clone(),
+        ..Plan::default()
+    });
+    let short = synthetic::run(&Plan {
+        ticks: 120,
+        interval_ns: 100_000_000,
+        processes: 40,
+        label: "short".into(),
+        ..Plan::default()
+    });
+    let slow = synthetic::run(&Plan {
+        ticks: 4_200,
+        factor: 1.15,
+        label: "train-resnet, larger batch".into(),
+        gpu: false,
+        ..Plan::default()
+    });
+    page(&dir.join("sample.html"), std::slice::from_ref(&sample))?;
+    page(&dir.join("hostile.html"), std::slice::from_ref(&hostile))?;
+    page(&dir.join("short.html"), std::slice::from_ref(&short))?;
+    std::fs::write(dir.join("static.html"), html::render_static(std::slice::from_ref(&hostile))?)?;
+    for (name, theme) in [("light", plot::Theme::Light), ("dark", plot::Theme::Dark)] {
+        let options = plot::PlotOptions { theme, width: 800, ..plot::PlotOptions::default() };
+        picture(dir, &format!("plot-{name}"), std::slice::from_ref(&sample), &options)?;
+    }
+    picture(dir, "plot-hostile", std::slice::from_ref(&hostile), &plot::PlotOptions::default())?;
+    let both = [sample, slow];
+    page(&dir.join("compare.html"), &both)?;
+    picture(dir, "plot-compare", &both, &plot::PlotOptions::default())?;
+    Ok(())
+}
+
+fn page(path: &Path, runs: &[RunData]) -> Result<(), Box<dyn std::error::Error>> {
+    Ok(std::fs::write(path, html::render(runs)?)?)
+}
+
+fn picture(
+    dir: &Path,
+    name: &str,
+    runs: &[RunData],
+    options: &plot::PlotOptions,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let scene = plot::scene(runs, options)?;
+    std::fs::write(dir.join(format!("{name}.svg")), plot::to_svg(&scene))?;
+    Ok(std::fs::write(dir.join(format!("{name}.png")), plot::to_png(&scene, 1.0)?)?)
+}

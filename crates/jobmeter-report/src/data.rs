@@ -1,0 +1,178 @@
+//! What the plots and the report are made of: data of a run, already reduced to what fits a screen.
+//! Nothing here opens a file; [`crate::downsample::SeriesBuilder`] fills it from the stream of a run.
+
+use jobmeter_core::{Column, Kind, Metric, Summary, Unit};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// One run, ready to be drawn.
+#[derive(Debug, Clone)]
+pub struct RunData {
+    /// How the run is called when several are shown: its name, else its id. Hostile text.
+    pub label: String,
+    pub summary: Summary,
+    pub series: Vec<Series>,
+    /// When each phase was active, for the bands behind the charts.
+    pub spans: Vec<PhaseSpan>,
+    /// The table of phases.
+    pub phases: Vec<PhaseRow>,
+    pub marks: Vec<PointMark>,
+    pub processes: Vec<ProcessRow>,
+    /// Processes that lived but are not in `processes`, because there were too many to draw.
+    pub processes_omitted: u64,
+    pub advice: Option<AdviceBlock>,
+}
+
+/// One line of a chart. All series of a run share the time axis.
+#[derive(Debug, Clone)]
+pub struct Series {
+    pub column: Column,
+    /// Whether the values are levels or rates of a counter, and in what.
+    pub measure: Measure,
+    /// Nanoseconds since the run began: the middle of each bucket.
+    pub t_ns: Arc<[u64]>,
+    pub points: Vec<Option<Point>>,
+    /// The largest value of any tick and when it was seen; survives every reduction.
+    pub peak: Option<Peak>,
+}
+
+/// What one bucket of ticks had to say. For a bucket of one tick the three are equal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    pub mean: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Peak {
+    pub t_ns: u64,
+    pub value: f64,
+}
+
+/// The quantity that a chart's axis carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Cores in use: nanoseconds of CPU per nanosecond of time.
+    Cores,
+    Bytes,
+    BytesPerSecond,
+    Count,
+    CountPerSecond,
+    /// A share of time or of a device, 1 is all of it.
+    Ratio,
+    Watts,
+    Celsius,
+    Hertz,
+    Plain,
+}
+
+impl Measure {
+    /// The measure of a column, and the factor that turns its stored integers (for counters: per second) into it.
+    pub fn of(metric: Metric) -> (Measure, f64) {
+        let info = metric.info();
+        let share_of_time = matches!(
+            metric,
+            Metric::PsiCpuSomeNs
+                | Metric::PsiMemorySomeNs
+                | Metric::PsiMemoryFullNs
+                | Metric::PsiIoSomeNs
+                | Metric::PsiIoFullNs
+                | Metric::CoreBusyNs
+        );
+        match (info.kind, info.unit) {
+            (Kind::Counter, Unit::Nanos) if share_of_time => (Measure::Ratio, 1e-9),
+            (Kind::Counter, Unit::Nanos) => (Measure::Cores, 1e-9),
+            (Kind::Counter, Unit::Bytes) => (Measure::BytesPerSecond, 1.0),
+            (Kind::Counter, Unit::Microjoules) => (Measure::Watts, 1e-6),
+            (Kind::Counter, _) => (Measure::CountPerSecond, 1.0),
+            (Kind::Gauge, Unit::Bytes) => (Measure::Bytes, 1.0),
+            (Kind::Gauge, Unit::Count) => (Measure::Count, 1.0),
+            (Kind::Gauge, Unit::Ppm) => (Measure::Ratio, 1e-6),
+            (Kind::Gauge, Unit::Milli) => (Measure::Plain, 1e-3),
+            (Kind::Gauge, Unit::Milliwatts) => (Measure::Watts, 1e-3),
+            (Kind::Gauge, Unit::Millicelsius) => (Measure::Celsius, 1e-3),
+            (Kind::Gauge, Unit::Hertz) => (Measure::Hertz, 1.0),
+            (Kind::Gauge, Unit::BytesPerSecond) => (Measure::BytesPerSecond, 1.0),
+            (Kind::Gauge, Unit::Nanos) => (Measure::Plain, 1e-9),
+            (Kind::Gauge, Unit::Microjoules) => (Measure::Plain, 1e-6),
+            (Kind::Gauge, Unit::Bits) => (Measure::Plain, 1.0),
+        }
+    }
+}
+
+/// One stretch of a phase. Open at the end where the run ended first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseSpan {
+    /// Hostile text.
+    pub name: String,
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// How many phases of the same thread were active around it.
+    pub depth: u32,
+}
+
+/// One row of the phase table; unknown figures are `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PhaseRow {
+    /// Hostile text.
+    pub name: String,
+    pub calls: u64,
+    pub total_ns: u64,
+    pub min_ns: u64,
+    pub mean_ns: u64,
+    pub max_ns: u64,
+    pub std_ns: Option<u64>,
+    pub cpu_ns: Option<u64>,
+    pub peak_rss_bytes: Option<u64>,
+    pub read_bytes: Option<u64>,
+    pub write_bytes: Option<u64>,
+    pub peak_gpu_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PointMark {
+    pub t_ns: u64,
+    /// Hostile text.
+    pub name: String,
+}
+
+/// One process that lived during the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessRow {
+    pub pid: i32,
+    pub parent_pid: i32,
+    /// Hostile text.
+    pub name: String,
+    pub start_ns: u64,
+    /// `None`: it was still alive when the record ended.
+    pub end_ns: Option<u64>,
+    pub cpu_ns: Option<u64>,
+    pub peak_rss_bytes: Option<u64>,
+    /// As `wait` gives it.
+    pub wait_status: Option<i32>,
+}
+
+/// What to ask for next time, already in words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct AdviceBlock {
+    pub lines: Vec<String>,
+    pub snippets: Vec<Snippet>,
+}
+
+/// Something to copy into a job script.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Snippet {
+    /// `Slurm`, `Kubernetes`, `docker run` …
+    pub title: String,
+    pub text: String,
+}
+
+impl RunData {
+    /// When the run ended, as far as anything in it tells.
+    pub fn end_ns(&self) -> u64 {
+        let ticks = self.series.first().and_then(|series| series.t_ns.last().copied()).unwrap_or(0);
+        self.summary.run.wall_ns.unwrap_or(0).max(ticks)
+    }
+}

@@ -1,0 +1,206 @@
+//! Reduces the stream of a run to a bounded number of buckets, in one pass and constant memory, so that every
+//! peak survives: a bucket keeps the mean, the minimum and the maximum of its ticks.
+//!
+//! Buckets are aligned to powers of two nanoseconds. A new bucket opens while there is room; when there are
+//! too many, the width doubles and neighbours fall together. A short run therefore keeps every tick, and a
+//! long one is divided evenly in time, whatever the tick distance was.
+
+mod events;
+mod stats;
+
+use crate::data::{Measure, Peak, Point, RunData, Series};
+use events::EventLog;
+use jobmeter_core::{Column, Event, Kind, Sink, Summary};
+use stats::Cell;
+use std::sync::Arc;
+
+/// Buckets of a series unless asked otherwise: between half and all of these are in use after a merge, about
+/// one per pixel of a wide screen.
+pub const DEFAULT_BUCKETS: usize = 2048;
+
+/// A rate over less than this says more about the kernel's 10 ms clock than about the job; the difference is
+/// carried over to the next tick, so nothing is lost.
+pub const MIN_RATE_INTERVAL_NS: u64 = 10_000_000;
+
+/// Takes the stream of a run (live or replayed) and gives the series, processes, phases and marks to draw.
+pub struct SeriesBuilder {
+    max_buckets: usize,
+    /// Two ticks share a bucket when their times agree above this many bits.
+    shift: u32,
+    buckets: Vec<Span>,
+    tracks: Vec<Track>,
+    last_tick_ns: Option<u64>,
+    events: EventLog,
+}
+
+/// First and last tick of a bucket.
+#[derive(Clone, Copy)]
+struct Span {
+    first_ns: u64,
+    last_ns: u64,
+}
+
+struct Track {
+    column: Column,
+    measure: Measure,
+    factor: f64,
+    counter: bool,
+    /// The reading that the next difference is taken from.
+    previous: Option<(u64, u64)>,
+    cells: Vec<Cell>,
+    peak: Option<Peak>,
+}
+
+impl SeriesBuilder {
+    pub fn new(max_buckets: usize) -> SeriesBuilder {
+        SeriesBuilder {
+            max_buckets: max_buckets.max(2),
+            shift: 0,
+            buckets: Vec::new(),
+            tracks: Vec::new(),
+            last_tick_ns: None,
+            events: EventLog::default(),
+        }
+    }
+
+    /// The data of the run, without advice.
+    pub fn finish(self, label: impl Into<String>, summary: Summary) -> RunData {
+        let end_ns = summary.run.wall_ns.or(self.last_tick_ns).unwrap_or(0);
+        let t_ns: Arc<[u64]> =
+            self.buckets.iter().map(|span| span.first_ns + (span.last_ns - span.first_ns) / 2).collect();
+        let count = t_ns.len();
+        let series = self.tracks.into_iter().map(|track| track.finish(count, &t_ns)).collect();
+        let log = self.events.finish(end_ns);
+        RunData {
+            label: label.into(),
+            summary,
+            series,
+            spans: log.spans,
+            phases: log.phases,
+            marks: log.marks,
+            processes: log.processes,
+            processes_omitted: log.processes_omitted,
+            advice: None,
+        }
+    }
+
+    /// Opens the bucket of this time, merging neighbours until there is room for it.
+    fn bucket_at(&mut self, t_ns: u64) -> usize {
+        loop {
+            if let Some(last) = self.buckets.last_mut()
+                && (last.last_ns >> self.shift == t_ns >> self.shift || t_ns <= last.last_ns)
+            {
+                last.last_ns = last.last_ns.max(t_ns);
+                return self.buckets.len() - 1;
+            }
+            if self.buckets.len() < self.max_buckets {
+                self.buckets.push(Span { first_ns: t_ns, last_ns: t_ns });
+                return self.buckets.len() - 1;
+            }
+            self.widen();
+        }
+    }
+
+    /// Doubles the width until at least one pair of neighbours fell together.
+    fn widen(&mut self) {
+        let before = self.buckets.len();
+        while self.buckets.len() == before && self.shift < 63 {
+            self.shift += 1;
+            let mut target = Vec::with_capacity(before);
+            let mut kept: Vec<Span> = Vec::with_capacity(before);
+            for span in &self.buckets {
+                match kept.last_mut() {
+                    Some(last) if last.last_ns >> self.shift == span.first_ns >> self.shift => {
+                        last.last_ns = span.last_ns;
+                    }
+                    _ => kept.push(*span),
+                }
+                target.push(kept.len() - 1);
+            }
+            if kept.len() < before {
+                for track in &mut self.tracks {
+                    track.merge(&target);
+                }
+                self.buckets = kept;
+            }
+        }
+    }
+}
+
+impl Sink for SeriesBuilder {
+    fn define(&mut self, column: &Column) {
+        let (measure, factor) = Measure::of(column.metric);
+        self.tracks.push(Track {
+            column: column.clone(),
+            measure,
+            factor,
+            counter: column.metric.info().kind == Kind::Counter,
+            previous: None,
+            cells: Vec::new(),
+            peak: None,
+        });
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.events.take(event);
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        let weight_ns = self.last_tick_ns.map_or(1, |last| t_ns.saturating_sub(last).max(1));
+        self.last_tick_ns = Some(self.last_tick_ns.map_or(t_ns, |last| last.max(t_ns)));
+        let bucket = self.bucket_at(t_ns);
+        for (track, value) in self.tracks.iter_mut().zip(values) {
+            if let Some(value) = *value {
+                track.take(bucket, t_ns, weight_ns, value);
+            }
+        }
+    }
+}
+
+impl Track {
+    fn take(&mut self, bucket: usize, t_ns: u64, weight_ns: u64, value: u64) {
+        if !self.counter {
+            self.add(bucket, t_ns, weight_ns, value as f64 * self.factor);
+            return;
+        }
+        let Some((then_ns, before)) = self.previous else {
+            self.previous = Some((t_ns, value));
+            return;
+        };
+        let passed_ns = t_ns.saturating_sub(then_ns);
+        if value < before {
+            // A counter that runs backwards is a gap, not a negative rate.
+            self.previous = Some((t_ns, value));
+        } else if passed_ns >= MIN_RATE_INTERVAL_NS {
+            let per_second = (value - before) as f64 * 1e9 / passed_ns as f64;
+            self.previous = Some((t_ns, value));
+            self.add(bucket, t_ns, passed_ns, per_second * self.factor);
+        }
+    }
+
+    fn add(&mut self, bucket: usize, t_ns: u64, weight_ns: u64, value: f64) {
+        if self.cells.len() <= bucket {
+            self.cells.resize(bucket + 1, Cell::EMPTY);
+        }
+        self.cells[bucket].add(value, weight_ns);
+        if self.peak.is_none_or(|peak| value > peak.value) {
+            self.peak = Some(Peak { t_ns, value });
+        }
+    }
+
+    /// `target[i]` is the bucket that bucket `i` became part of; never beyond `i`.
+    fn merge(&mut self, target: &[usize]) {
+        for index in 0..self.cells.len() {
+            let cell = std::mem::replace(&mut self.cells[index], Cell::EMPTY);
+            self.cells[target[index]].merge(cell);
+        }
+        let used = self.cells.len().checked_sub(1).map_or(0, |last| target[last] + 1);
+        self.cells.truncate(used);
+    }
+
+    fn finish(self, count: usize, t_ns: &Arc<[u64]>) -> Series {
+        let mut points: Vec<Option<Point>> = self.cells.into_iter().map(Cell::point).collect();
+        points.resize(count, None);
+        Series { column: self.column, measure: self.measure, t_ns: t_ns.clone(), points, peak: self.peak }
+    }
+}

@@ -1,0 +1,37 @@
+//! What a bucket remembers of one column.
+
+use crate::data::Point;
+
+#[derive(Clone, Copy)]
+pub(super) struct Cell {
+    min: f64,
+    max: f64,
+    /// Sum of value × time, and the time: the mean is weighted by how long each tick stood for.
+    sum: f64,
+    weight: f64,
+}
+
+impl Cell {
+    pub(super) const EMPTY: Cell = Cell { min: f64::INFINITY, max: f64::NEG_INFINITY, sum: 0.0, weight: 0.0 };
+
+    pub(super) fn add(&mut self, value: f64, weight_ns: u64) {
+        let weight = weight_ns as f64;
+        self.merge(Cell { min: value, max: value, sum: value * weight, weight });
+    }
+
+    pub(super) fn merge(&mut self, other: Cell) {
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.weight += other.weight;
+    }
+
+    pub(super) fn point(self) -> Option<Point> {
+        if self.weight <= 0.0 {
+            return None;
+        }
+        // Rounding in the sum may carry the mean a hair beyond its ticks.
+        let mean = (self.sum / self.weight).clamp(self.min, self.max);
+        Some(Point { mean, min: self.min, max: self.max })
+    }
+}

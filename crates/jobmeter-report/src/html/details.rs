@@ -1,0 +1,165 @@
+//! The tables below the charts: phases, every figure of every scope, where it ran and how it was measured.
+
+use super::figures;
+use crate::data::RunData;
+use crate::format::{self, visible};
+use jobmeter_core::{Figure, Scope};
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+
+pub(super) fn phases(run: &RunData) -> Markup {
+    if run.phases.is_empty() {
+        return html! {};
+    }
+    let time = |ns: Option<u64>| ns.map_or("–".to_owned(), format::duration);
+    let size = |bytes: Option<u64>| bytes.map_or("–".to_owned(), |bytes| format::bytes(bytes as f64));
+    let gpu = run.phases.iter().any(|row| row.peak_gpu_bytes.is_some());
+    html! {
+        section.block aria-label="Phases" {
+            div.block-head { h2 { "Phases" } span.count { (run.phases.len()) } }
+            div.scroll { table.phases {
+                thead { tr {
+                    th scope="col" { "Phase" } th.num scope="col" { "Calls" } th.num scope="col" { "Time" }
+                    th.num scope="col" { "Shortest" } th.num scope="col" { "Mean" } th.num scope="col" { "Longest" }
+                    th.num scope="col" { "CPU" } th.num scope="col" { "Peak RAM" } th.num scope="col" { "Read" }
+                    th.num scope="col" { "Written" } @if gpu { th.num scope="col" { "Peak GPU RAM" } }
+                } }
+                tbody { @for row in &run.phases { tr {
+                    th scope="row" { bdi.name { (visible(&row.name, 12_000)) } }
+                    td.num { (format::grouped(row.calls as i64)) }
+                    td.num { (format::duration(row.total_ns)) }
+                    td.num { (format::duration(row.min_ns)) }
+                    td.num { (format::duration(row.mean_ns))
+                        @if let Some(std) = row.std_ns { span.faint { " ± " (format::duration(std)) } } }
+                    td.num { (format::duration(row.max_ns)) }
+                    td.num { (time(row.cpu_ns)) }
+                    td.num { (size(row.peak_rss_bytes)) }
+                    td.num { (size(row.read_bytes)) }
+                    td.num { (size(row.write_bytes)) }
+                    @if gpu { td.num { (size(row.peak_gpu_bytes)) } }
+                } } }
+            } }
+        }
+    }
+}
+
+/// Every figure, one column per scope.
+pub(super) fn figures(run: &RunData) -> Markup {
+    let scopes = Scope::ALL.map(|scope| run.summary.scope(scope));
+    let keys: BTreeSet<&String> = scopes.iter().flat_map(|figures| figures.keys()).collect();
+    let keys = in_table_order(keys);
+    html! {
+        section.block aria-label="Every figure" {
+            div.block-head { h2 { "Every figure" } span.count { (keys.len()) } }
+            details.alt {
+                summary { "Main process, descendants, both together and the whole machine" }
+                div.scroll { table.figures {
+                    thead { tr { th scope="col" { "Figure" }
+                        @for title in ["Main", "Descendants", "Combined", "Machine"] { th.num scope="col" { (title) } } } }
+                    tbody { @for key in keys { tr {
+                        th scope="row" { (figures::meaning(key).title) " " code.key { (visible(key, 80)) } }
+                        @for figures in &scopes { td.num { @if let Some(figure) = figures.get(key) { (cell(key, figure)) } } }
+                    } } }
+                } }
+            }
+        }
+    }
+}
+
+/// Keys in the order of the metric table, what it does not know at the end.
+fn in_table_order(keys: BTreeSet<&String>) -> Vec<&String> {
+    let place = |key: &str| {
+        let row = jobmeter_core::metric::TABLE.iter().enumerate().filter(|(_, row)| key.starts_with(row.key));
+        row.max_by_key(|(_, row)| row.key.len()).map_or(usize::MAX, |(index, _)| index)
+    };
+    let mut keys: Vec<&String> = keys.into_iter().collect();
+    keys.sort_by_key(|key| {
+        if key.starts_with("cores_used") || key.starts_with("hardware") { 0 } else { place(key) }
+    });
+    keys
+}
+
+pub(super) fn cell(key: &str, figure: &Figure) -> Markup {
+    let (class, word) = figures::quality(figure.quality);
+    let mut hint = word.to_owned();
+    for more in [figures::bounds(key, figure), figure.reason.as_ref().map(|reason| visible(reason, 300))]
+        .into_iter()
+        .flatten()
+    {
+        hint = format!("{hint}: {more}");
+    }
+    html! {
+        span title=(format!("{} ({hint})", figures::raw(figure))) { (figures::value(key, figure)) }
+        " " span.dot.(class) role="img" aria-label=(hint) {}
+    }
+}
+
+pub(super) fn host(run: &RunData) -> Markup {
+    let info = &run.summary.run;
+    let limits = &run.summary.limits;
+    let overhead = &run.summary.overhead;
+    let share =
+        info.wall_ns.filter(|wall| *wall > 0).map(|wall| overhead.cpu_ns as f64 / wall as f64 * 100.0);
+    let unlimited = || "none".to_owned();
+    let rows: Vec<(&str, String)> = vec![
+        ("Host", visible(&info.host, 200)),
+        ("Kernel", visible(&info.kernel, 300)),
+        ("Working directory", visible(&info.cwd, 1_000)),
+        ("Run", format!("{}, mode {}, PID {}", visible(&info.id, 80), visible(&info.mode, 40), info.pid)),
+        (
+            "Cores",
+            format!(
+                "{} for the job, {} in the machine",
+                format::number(info.expected_cores),
+                info.system_cores
+            ),
+        ),
+        (
+            "CPU quota",
+            limits.cgroup_cores.map_or_else(unlimited, |cores| format!("{} cores", format::number(cores))),
+        ),
+        (
+            "Memory limit",
+            limits.cgroup_memory_bytes.map_or_else(unlimited, |bytes| format::bytes(bytes as f64)),
+        ),
+        (
+            "Ticks",
+            format!(
+                "{} taken, {} late, {} skipped",
+                format::grouped(info.ticks as i64),
+                format::grouped(info.late_ticks as i64),
+                format::grouped(info.skipped_ticks as i64)
+            ),
+        ),
+        (
+            "Cost of measuring",
+            format!(
+                "{} of CPU{}{}",
+                format::duration(overhead.cpu_ns),
+                share.map_or(String::new(), |share| format!(" ({} % of one core)", format::number(share))),
+                overhead
+                    .peak_rss_bytes
+                    .map_or(String::new(), |bytes| format!(", {} of RAM", format::bytes(bytes as f64)))
+            ),
+        ),
+    ];
+    html! {
+        section.block.two aria-label="Where and how" {
+            div {
+                h2 { "Where it ran" }
+                dl { @for (term, value) in rows.iter().filter(|(_, value)| !value.is_empty()) { dt { (term) } dd { bdi { (value) } } } }
+            }
+            @if !run.summary.sources.is_empty() { div {
+                h2 { "How it was measured" }
+                ul.sources { @for source in &run.summary.sources {
+                    li { span.dot.(if source.used { "exact" } else { "missing" }) role="img" aria-label=(if source.used { "used" } else { "not used" }) {}
+                        " " b { (visible(&source.name, 60)) } " " span.faint { (visible(&source.detail, 600)) } }
+                } }
+                p.legend {
+                    span { span.dot.exact {} " exact" } span { span.dot.sampled {} " sampled" }
+                    span { span.dot.lower {} " lower bound" } span { span.dot.estimate {} " estimate" } span { span.dot.missing {} " not available" }
+                }
+            } }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! One run from top to bottom: verdict and key figures, advice, warnings, charts, processes, tables.
+
+use super::{details, entities, overview};
+use crate::data::RunData;
+use crate::error::Error;
+use crate::format;
+use crate::format::visible;
+use crate::panels::{self, Panel};
+use crate::plot::{self, PlotOptions, Theme};
+use maud::{Markup, PreEscaped, html};
+
+pub(super) fn section(
+    index: usize,
+    run: &RunData,
+    several: bool,
+    interactive: bool,
+) -> Result<Markup, Error> {
+    let charts = charts(index, run, interactive)?;
+    Ok(html! {
+        section.run id=(format!("run-{index}")) data-run=(index) aria-labelledby=(format!("run-{index}-title")) {
+            (overview::head(index, run, several))
+            (overview::tiles(run))
+            (overview::warnings(run))
+            (overview::advice(run))
+            (charts)
+            (details::phases(run))
+            (processes(index, run, interactive))
+            (details::figures(run))
+            (entities::tables(run))
+            (details::host(run))
+        }
+    })
+}
+
+fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Error> {
+    let panels = panels::panels(run);
+    let cores = panels::cores(run);
+    if panels.is_empty() && cores.is_empty() {
+        return Ok(html! { p.notice { "No time series was recorded in this run." } });
+    }
+    let drawn: Vec<String> = if interactive {
+        Vec::new()
+    } else {
+        panels.iter().map(|panel| drawing(run, panel)).collect::<Result<_, _>>()?
+    };
+    let title_id = format!("run-{index}-charts");
+    Ok(html! {
+        section.block aria-labelledby=(title_id) {
+            div.block-head {
+                h2 id=(title_id) { "Over time" }
+                @if interactive {
+                    div.tools role="toolbar" aria-label="Zoom" {
+                        span.range.num data-range=(index) {}
+                        button.quiet type="button" data-reset=(index) disabled { "Reset zoom" }
+                    }
+                }
+            }
+            @if interactive {
+                p.hint { "Drag across a chart to zoom, double-click to reset. With the keyboard: arrow keys move, plus and minus zoom, Escape resets." }
+                @if !run.spans.is_empty() { div.phase-strip data-phases=(index) {} }
+            }
+            div.charts {
+                @for (at, panel) in panels.iter().enumerate() {
+                    figure.chart {
+                        figcaption { h3 { (panel.title) } }
+                        @if interactive {
+                            div.plot data-run=(index) data-panel=(panel.id) {}
+                        } @else {
+                            div.drawn { (PreEscaped(drawn.get(at).map_or("", String::as_str))) }
+                        }
+                        (table(panel))
+                    }
+                    @if panel.id == "cpu" && interactive && !cores.is_empty() { (heat(index, run)) }
+                }
+            }
+        }
+    })
+}
+
+fn drawing(run: &RunData, panel: &Panel<'_>) -> Result<String, Error> {
+    let options = PlotOptions {
+        theme: Theme::Light,
+        width: 1080,
+        panels: Some(vec![panel.id.to_owned()]),
+        heading: false,
+    };
+    Ok(plot::to_svg(&plot::scene(std::slice::from_ref(run), &options)?))
+}
+
+/// The chart in numbers, for screen readers, paper and copying.
+fn table(panel: &Panel<'_>) -> Markup {
+    html! {
+        details.alt {
+            summary { "Figures of this chart" }
+            div.scroll { table {
+                thead { tr { th scope="col" { "Line" } th.num scope="col" { "Lowest" } th.num scope="col" { "Highest" } th.num scope="col" { "Highest at" } } }
+                tbody {
+                    @for line in &panel.lines {
+                        @let lowest = line.series.points.iter().flatten().map(|point| point.min).reduce(f64::min);
+                        tr {
+                            th scope="row" { bdi.name { (visible(&line.label, 200)) } }
+                            td.num { (lowest.map_or("–".to_owned(), |value| format::measure(panel.measure, value))) }
+                            td.num { (line.series.peak.map_or("–".to_owned(), |peak| format::measure(panel.measure, peak.value))) }
+                            td.num { (line.series.peak.map_or("–".to_owned(), |peak| format::duration(peak.t_ns))) }
+                        }
+                    }
+                    @for limit in &panel.limits {
+                        tr { th scope="row" { (limit.label) } td.num { "–" } td.num { (format::measure(panel.measure, limit.value)) } td.num { "–" } }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn heat(index: usize, run: &RunData) -> Markup {
+    let cores = panels::cores(run);
+    html! {
+        figure.chart {
+            figcaption { h3 { "Each core, share of time busy" } }
+            div.heat data-run=(index) {}
+            details.alt {
+                summary { "Figures of this chart" }
+                div.scroll { table {
+                    thead { tr { th scope="col" { "Core" } th.num scope="col" { "Highest" } th.num scope="col" { "Highest at" } } }
+                    tbody {
+                        @for core in cores {
+                            tr {
+                                th scope="row" { bdi { (visible(core.column.entity.as_ref().map_or("", |entity| &entity.name), 20)) } }
+                                td.num { (core.peak.map_or("–".to_owned(), |peak| format::measure(core.measure, peak.value))) }
+                                td.num { (core.peak.map_or("–".to_owned(), |peak| format::duration(peak.t_ns))) }
+                            }
+                        }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+/// Rows of the table of processes; the timeline shows all.
+const PROCESS_ROWS: usize = 100;
+
+fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
+    if run.processes.is_empty() {
+        return html! {};
+    }
+    let total = run.processes.len() as u64 + run.processes_omitted;
+    let mut rows: Vec<_> = run.processes.iter().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.cpu_ns, row.peak_rss_bytes)));
+    let title_id = format!("run-{index}-processes");
+    html! {
+        section.block aria-labelledby=(title_id) {
+            div.block-head {
+                h2 id=(title_id) { "Processes" }
+                span.count { (format::grouped(total as i64)) " lived" }
+            }
+            @if run.processes_omitted > 0 {
+                p.hint { "The " (format::grouped(run.processes.len() as i64)) " longest-lived are shown." }
+            }
+            @if interactive { div.gantt data-run=(index) {} }
+            details.alt {
+                summary { (format!("Table of the {} that used the most CPU", rows.len().min(PROCESS_ROWS))) }
+                div.scroll { table {
+                    thead { tr {
+                        th scope="col" { "Process" } th.num scope="col" { "PID" } th.num scope="col" { "Parent" }
+                        th.num scope="col" { "Start" } th.num scope="col" { "Lived" } th.num scope="col" { "CPU" }
+                        th.num scope="col" { "Peak RAM" } th scope="col" { "End" }
+                    } }
+                    tbody { @for row in rows.into_iter().take(PROCESS_ROWS) { tr {
+                        th scope="row" { bdi.name { (visible(&row.name, 1_000)) } }
+                        td.num { (row.pid) }
+                        td.num { (row.parent_pid) }
+                        td.num { (format::duration(row.start_ns)) }
+                        td.num { (row.end_ns.map_or("–".to_owned(), |end| format::duration(end.saturating_sub(row.start_ns)))) }
+                        td.num { (row.cpu_ns.map_or("–".to_owned(), format::duration)) }
+                        td.num { (row.peak_rss_bytes.map_or("–".to_owned(), |bytes| format::bytes(bytes as f64))) }
+                        td { (ending(row.end_ns, row.wait_status)) }
+                    } } }
+                } }
+            }
+        }
+    }
+}
+
+/// What `wait` said, decoded: the low seven bits are the signal, the next byte the exit code.
+fn ending(end_ns: Option<u64>, status: Option<i32>) -> String {
+    match (end_ns, status) {
+        (None, _) => "still running".to_owned(),
+        (Some(_), None) => "unknown".to_owned(),
+        (Some(_), Some(status)) if status & 0x7f == 0 => format!("exit {}", status >> 8 & 0xff),
+        (Some(_), Some(status)) => format!("signal {}", status & 0x7f),
+    }
+}

@@ -1,0 +1,15 @@
+//! How jobmeter shows a run: SVG and PNG plots and the HTML report. It is given data and returns text or
+//! bytes; it opens no file and no kernel source.
+
+pub mod data;
+pub mod downsample;
+mod error;
+pub mod format;
+pub mod html;
+pub mod panels;
+pub mod plot;
+pub mod text;
+
+pub use data::{AdviceBlock, PhaseRow, PhaseSpan, PointMark, ProcessRow, RunData, Series, Snippet};
+pub use downsample::SeriesBuilder;
+pub use error::Error;

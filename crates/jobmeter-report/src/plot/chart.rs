@@ -1,0 +1,213 @@
+//! One panel: grid, phases, marks, limits, bands from minimum to maximum, lines of means, legend.
+
+use super::axis::{time_marks, value_axis};
+use super::font;
+use super::scene::{Anchor, Color, Scene, Shape};
+use super::theme::Palette;
+use crate::data::{Measure, PhaseSpan, Point, RunData, Series};
+use crate::format;
+use crate::panels::{Limit, Panel, Role};
+
+/// Where a panel sits and how much time it spans.
+pub(super) struct Frame {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) width: f32,
+    pub(super) height: f32,
+    pub(super) end_ns: u64,
+}
+
+impl Frame {
+    pub(super) fn at(&self, t_ns: u64) -> f32 {
+        self.x + (t_ns as f64 / self.end_ns as f64).min(1.0) as f32 * self.width
+    }
+}
+
+/// A panel of one run, or the same panel of several.
+pub(super) struct Overlay<'a> {
+    title: &'static str,
+    measure: Measure,
+    lines: Vec<Stroke<'a>>,
+    limits: Vec<Limit>,
+}
+
+struct Stroke<'a> {
+    label: String,
+    series: &'a Series,
+    role: Role,
+}
+
+/// Of several runs only the leading line of each is drawn, in a colour of its own.
+pub(super) fn overlay<'a>(runs: &[RunData], panels: Vec<(usize, Panel<'a>)>) -> Overlay<'a> {
+    let (title, measure) =
+        panels.first().map_or(("", Measure::Plain), |(_, panel)| (panel.title, panel.measure));
+    let several = runs.len() > 1;
+    let mut overlay = Overlay { title, measure, lines: Vec::new(), limits: Vec::new() };
+    for (run, panel) in panels {
+        if several {
+            if let Some(line) = panel.lines.into_iter().next() {
+                let role = if run == 0 { Role::Job } else { Role::Other(run - 1) };
+                let label = format::visible(&runs[run].label, 40);
+                overlay.lines.push(Stroke { label, series: line.series, role });
+            }
+        } else {
+            overlay.limits = panel.limits;
+            let shown = panel.lines.into_iter().filter(|line| line.shown);
+            overlay.lines = shown
+                .map(|line| Stroke { label: line.label, series: line.series, role: line.role })
+                .collect();
+        }
+    }
+    overlay
+}
+
+pub(super) fn draw(
+    scene: &mut Scene,
+    panel: &Overlay<'_>,
+    run: Option<&RunData>,
+    frame: &Frame,
+    palette: &Palette,
+) {
+    let highest =
+        panel.lines.iter().filter_map(|line| line.series.peak).map(|peak| peak.value).fold(0.0, f64::max);
+    // A limit far above the data would flatten it; it is named in the legend instead.
+    let (near, far): (Vec<&Limit>, Vec<&Limit>) =
+        panel.limits.iter().partition(|limit| limit.value <= highest * 1.6);
+    let top_value = near.iter().map(|limit| limit.value).fold(highest, f64::max);
+    let (top_value, marks) = value_axis(panel.measure, top_value, 4);
+    let y_of = |value: f64| frame.y + frame.height * (1.0 - (value / top_value).clamp(0.0, 1.0)) as f32;
+
+    if let Some(run) = run {
+        bands(scene, run, frame, palette);
+    }
+    for (value, label) in &marks {
+        let y = y_of(*value);
+        scene.segment((frame.x, y), (frame.x + frame.width, y), palette.grid, 1.0, false);
+        scene.text((frame.x - 8.0, y + 4.0), 11.0, Anchor::End, palette.faint, label.clone());
+    }
+    for (t_ns, _) in time_marks(frame.end_ns, (frame.width / 90.0).max(2.0) as usize) {
+        let x = frame.at(t_ns);
+        scene.segment((x, frame.y), (x, frame.y + frame.height), palette.grid, 1.0, false);
+    }
+    // Context first, the job on top.
+    for line in panel.lines.iter().rev() {
+        curve(scene, line, frame, &y_of, palette);
+    }
+    for limit in &near {
+        let y = y_of(limit.value);
+        scene.segment((frame.x, y), (frame.x + frame.width, y), palette.limit, 1.0, true);
+        let text = format!("{} {}", limit.label, format::measure(panel.measure, limit.value));
+        // Above the line where there is room, below it at the top of the panel.
+        let baseline = if y - frame.y > 14.0 { y - 4.0 } else { y + 13.0 };
+        scene.text((frame.x + frame.width - 4.0, baseline), 11.0, Anchor::End, palette.limit, text);
+    }
+    if let Some(run) = run {
+        for mark in &run.marks {
+            let x = frame.at(mark.t_ns);
+            scene.segment((x, frame.y), (x, frame.y + frame.height), palette.faint, 1.0, true);
+            let room = (frame.x + frame.width - x).min(120.0);
+            let name = font::fit(&format::visible(&mark.name, 60), 10.0, false, room);
+            scene.text((x + 3.0, frame.y + 10.0), 10.0, Anchor::Start, palette.faint, name);
+        }
+    }
+    legend(scene, panel, &far, frame, palette);
+}
+
+fn bands(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette) {
+    for span in run.spans.iter().filter(|span| span.depth == 0) {
+        let (from, to) = (frame.at(span.begin_ns), frame.at(span.end_ns));
+        let color = phase_color(palette, &run.spans, &span.name);
+        scene.rect(from, frame.y, (to - from).max(0.5), frame.height, color.alpha(20));
+    }
+}
+
+/// The same name has the same colour; neighbours differ.
+pub(super) fn phase_color(palette: &Palette, spans: &[PhaseSpan], name: &str) -> Color {
+    let mut names: Vec<&str> = Vec::new();
+    for span in spans {
+        if !names.contains(&span.name.as_str()) {
+            names.push(&span.name);
+        }
+        if span.name == name || names.len() > 24 {
+            break;
+        }
+    }
+    palette.series[names.len().saturating_sub(1) % palette.series.len()]
+}
+
+fn curve(scene: &mut Scene, line: &Stroke<'_>, frame: &Frame, y_of: &dyn Fn(f64) -> f32, palette: &Palette) {
+    let color = palette.of(line.role);
+    let mut stretches: Vec<Vec<(f32, f32, Point)>> = Vec::new();
+    for (t_ns, point) in line.series.t_ns.iter().zip(&line.series.points) {
+        match point {
+            Some(point) => {
+                let place = (frame.at(*t_ns), y_of(point.mean), *point);
+                match stretches.last_mut() {
+                    Some(stretch) => stretch.push(place),
+                    None => stretches.push(vec![place]),
+                }
+            }
+            None if stretches.last().is_some_and(|stretch| !stretch.is_empty()) => stretches.push(Vec::new()),
+            None => {}
+        }
+    }
+    stretches.retain(|stretch| !stretch.is_empty());
+    let spread = stretches.iter().filter(|stretch| stretch.iter().any(|(_, _, point)| point.max > point.min));
+    let outlines: Vec<Vec<(f32, f32)>> = spread
+        .map(|stretch| {
+            let upper = stretch.iter().map(|(x, _, point)| (*x, y_of(point.max)));
+            let lower = stretch.iter().rev().map(|(x, _, point)| (*x, y_of(point.min)));
+            upper.chain(lower).collect()
+        })
+        .collect();
+    if !outlines.is_empty() && line.role != Role::Bound {
+        scene.shapes.push(Shape::Areas { outlines, fill: color.alpha(56) });
+    }
+    let lines = stretches
+        .into_iter()
+        .map(|stretch| {
+            let mut line: Vec<(f32, f32)> = stretch.into_iter().map(|(x, y, _)| (x, y)).collect();
+            // A single tick is still something to see.
+            if let [(x, y)] = line[..] {
+                line.push((x + 2.0, y));
+            }
+            line
+        })
+        .collect();
+    let width = if matches!(line.role, Role::System | Role::Bound) { 1.2 } else { 1.8 };
+    scene.shapes.push(Shape::Lines {
+        stretches: lines,
+        stroke: color,
+        width,
+        dashed: line.role == Role::Bound,
+    });
+}
+
+fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame, palette: &Palette) {
+    let y = frame.y - 10.0;
+    let left = 16.0;
+    let right = frame.x + frame.width;
+    scene.heading((left, y), 12.5, palette.text, panel.title);
+    let mut x = left + font::width(panel.title, 12.5, true) + 18.0;
+    for line in &panel.lines {
+        let peak =
+            line.series.peak.map(|peak| format!(", peak {}", format::measure(panel.measure, peak.value)));
+        let text = format!("{}{}", format::visible(&line.label, 40), peak.unwrap_or_default());
+        let text = font::fit(&text, 11.0, false, right - x - 16.0);
+        if text.is_empty() {
+            return;
+        }
+        scene.rect(x, y - 5.0, 11.0, 3.0, palette.of(line.role));
+        scene.text((x + 15.0, y), 11.0, Anchor::Start, palette.faint, text.clone());
+        x += 15.0 + font::width(&text, 11.0, false) + 14.0;
+    }
+    for limit in far {
+        let text = format!("{}: {}", limit.label, format::measure(panel.measure, limit.value));
+        let width = font::width(&text, 11.0, false);
+        if x + width > right {
+            return;
+        }
+        scene.text((x, y), 11.0, Anchor::Start, palette.limit, text);
+        x += width + 14.0;
+    }
+}

@@ -1,0 +1,148 @@
+//! Arranges heading, phases, panels and the time axis from top to bottom.
+
+use super::axis::time_marks;
+use super::chart::{self, Frame, Overlay};
+use super::scene::{Anchor, Scene};
+use super::theme::Palette;
+use super::{PlotOptions, font};
+use crate::data::RunData;
+use crate::error::Error;
+use crate::format;
+use crate::panels::{self, Panel};
+
+const MARGIN: f32 = 16.0;
+const AXIS_WIDTH: f32 = 74.0;
+const PANEL_HEIGHT: f32 = 132.0;
+const PANEL_GAP: f32 = 46.0;
+const MAX_LANES: u32 = 3;
+
+pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Error> {
+    let Some(first) = runs.first() else { return Err(Error::NoRuns) };
+    if !(320..=8000).contains(&options.width) {
+        return Err(Error::Size { width: options.width, height: 0 });
+    }
+    let palette = options.theme.palette();
+    let width = options.width as f32;
+    let mut scene = Scene {
+        width,
+        height: 0.0,
+        background: palette.background,
+        title: format::visible(&title(runs), 200),
+        description: format::visible(&first.summary.verdict.text, 400),
+        shapes: Vec::new(),
+    };
+    let panels = chosen(runs, options)?;
+    let end_ns = runs.iter().map(RunData::end_ns).max().unwrap_or(0).max(1);
+    let mut y = MARGIN;
+    if options.heading {
+        y = heading(&mut scene, runs, palette, y);
+    }
+    let frame =
+        |y: f32| Frame { x: AXIS_WIDTH, y, width: width - AXIS_WIDTH - MARGIN, height: PANEL_HEIGHT, end_ns };
+    let single = (runs.len() == 1).then_some(first);
+    if let Some(run) = single {
+        y = phase_strip(&mut scene, run, &frame(y), palette);
+    }
+    for panel in &panels {
+        y += PANEL_GAP;
+        chart::draw(&mut scene, panel, single, &frame(y), palette);
+        y += PANEL_HEIGHT;
+    }
+    if panels.is_empty() {
+        y += 24.0;
+        scene.text(
+            (MARGIN, y),
+            13.0,
+            Anchor::Start,
+            palette.faint,
+            "No time series was recorded in this run.",
+        );
+    } else {
+        time_axis(&mut scene, &frame(y), palette);
+        y += 24.0;
+    }
+    scene.height = (y + MARGIN).ceil();
+    Ok(scene)
+}
+
+/// What the picture is called.
+fn title(runs: &[RunData]) -> String {
+    let labels: Vec<String> = runs.iter().map(|run| format::visible(&run.label, 60)).collect();
+    format!("jobmeter: {}", labels.join(", "))
+}
+
+/// The panels of one run with its lines, or of several runs with one line each.
+fn chosen<'a>(runs: &'a [RunData], options: &PlotOptions) -> Result<Vec<Overlay<'a>>, Error> {
+    let wanted: Vec<&str> = match &options.panels {
+        Some(ids) => ids.iter().map(String::as_str).collect(),
+        None => panels::DEFAULT_PLOT.to_vec(),
+    };
+    if let Some(asked) = wanted.iter().find(|id| !panels::known_ids().any(|known| known == **id)) {
+        let known = panels::known_ids().collect::<Vec<_>>().join(", ");
+        return Err(Error::UnknownPanel { asked: (*asked).to_owned(), known });
+    }
+    let mut all: Vec<Vec<Panel<'a>>> = runs.iter().map(panels::panels).collect();
+    let mut chosen = Vec::new();
+    for id in wanted {
+        let of_runs: Vec<(usize, Panel<'a>)> = all
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(run, panels)| {
+                let at = panels.iter().position(|panel| panel.id == id)?;
+                Some((run, panels.remove(at)))
+            })
+            .collect();
+        if !of_runs.is_empty() {
+            chosen.push(chart::overlay(runs, of_runs));
+        }
+    }
+    Ok(chosen)
+}
+
+fn heading(scene: &mut Scene, runs: &[RunData], palette: &Palette, y: f32) -> f32 {
+    let room = scene.width - 2.0 * MARGIN;
+    let mut y = y + 12.0;
+    let [run] = runs else {
+        scene.heading((MARGIN, y), 16.0, palette.text, format!("{} runs", runs.len()));
+        return y + 6.0;
+    };
+    let label = font::fit(&format::visible(&run.label, 200), 16.0, true, room);
+    scene.heading((MARGIN, y), 16.0, palette.text, label);
+    y += 19.0;
+    let wall =
+        run.summary.run.wall_ns.map(|ns| format!(" after {}", format::duration(ns))).unwrap_or_default();
+    let text = format!("{}{wall}", format::visible(run.summary.verdict.text.trim_end_matches('.'), 300));
+    scene.text((MARGIN, y), 12.0, Anchor::Start, palette.faint, font::fit(&text, 12.0, false, room));
+    y + 8.0
+}
+
+/// Names of the phases above the charts, nested ones below their parents; the bands go down through them.
+fn phase_strip(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette) -> f32 {
+    if run.spans.is_empty() {
+        return frame.y;
+    }
+    let lanes = run.spans.iter().map(|span| span.depth).max().unwrap_or(0).min(MAX_LANES - 1) + 1;
+    let top = frame.y + 8.0;
+    for span in run.spans.iter().filter(|span| span.depth < lanes) {
+        let (from, to) = (frame.at(span.begin_ns), frame.at(span.end_ns));
+        let y = top + span.depth as f32 * 19.0;
+        let color = chart::phase_color(palette, &run.spans, &span.name);
+        scene.rect(from, y, (to - from).max(1.0), 17.0, color.alpha(46));
+        scene.rect(from, y, 2.0, 17.0, color);
+        let name = font::fit(&format::visible(&span.name, 100), 11.0, false, to - from - 10.0);
+        if !name.is_empty() {
+            scene.text((from + 6.0, y + 12.5), 11.0, Anchor::Start, palette.text, name);
+        }
+    }
+    top + lanes as f32 * 19.0
+}
+
+fn time_axis(scene: &mut Scene, frame: &Frame, palette: &Palette) {
+    let steps = (frame.width / 90.0).max(2.0) as usize;
+    for (t_ns, label) in time_marks(frame.end_ns, steps) {
+        let x = frame.at(t_ns);
+        let half = font::width(&label, 11.0, false) / 2.0;
+        let x_text = x.clamp(half, (scene.width - half - 2.0).max(half));
+        scene.text((x_text, frame.y + 16.0), 11.0, Anchor::Middle, palette.faint, label);
+    }
+}

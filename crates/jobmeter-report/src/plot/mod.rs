@@ -1,0 +1,49 @@
+//! Plots of runs for papers, pull requests and terminals without a browser: one scene, written as SVG or
+//! painted as PNG. The same input gives the same bytes.
+
+mod axis;
+mod chart;
+mod font;
+mod layout;
+mod png;
+mod scene;
+mod svg;
+mod theme;
+
+use crate::data::RunData;
+use crate::error::Error;
+pub use scene::Scene;
+pub use theme::Theme;
+
+#[derive(Debug, Clone)]
+pub struct PlotOptions {
+    pub theme: Theme,
+    pub width: u32,
+    /// Ids of the panels to draw, in this order; `None` for the usual ones.
+    pub panels: Option<Vec<String>>,
+    /// A line above the charts that says what was run and how it ended.
+    pub heading: bool,
+}
+
+impl Default for PlotOptions {
+    fn default() -> PlotOptions {
+        PlotOptions { theme: Theme::Light, width: 1000, panels: None, heading: true }
+    }
+}
+
+/// Arranges the runs as a drawing; one run with its own lines and phases, several overlaid.
+pub fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Error> {
+    layout::scene(runs, options)
+}
+
+pub fn to_svg(scene: &Scene) -> String {
+    svg::write(scene)
+}
+
+/// `scale` 2 gives twice the pixels, for sharp print and dense screens.
+pub fn to_png(scene: &Scene, scale: f32) -> Result<Vec<u8>, Error> {
+    png::paint(scene, scale)
+}
+
+#[cfg(test)]
+mod tests;

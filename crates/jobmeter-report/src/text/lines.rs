@@ -1,0 +1,231 @@
+//! The lines of the text summary, each a label and what there is to say; a line with nothing to say is left
+//! out.
+
+use jobmeter_core::text::printable;
+use jobmeter_core::units::{format_bytes, format_count, format_duration_ns, format_rate};
+use jobmeter_core::{Figure, Figures, Quality, Summary};
+
+pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
+    let combined = &summary.combined;
+    let mut lines = vec![("job", job(summary)), ("verdict", printable(&summary.verdict.text))];
+    lines.extend(summary.run.wall_ns.map(|ns| ("time", format_duration_ns(ns))));
+    lines.extend(cpu(combined, Some(summary.run.expected_cores)).map(|text| ("CPU", text)));
+    lines.extend(ram(combined).map(|text| ("RAM", text)));
+    lines.extend(processes(combined).map(|text| ("processes", text)));
+    lines.extend(bytes(combined).map(|text| ("disk", text)));
+    lines.extend(faults(combined).map(|text| ("kernel", text)));
+    if has_descendants(summary) {
+        lines.extend(part(&summary.main).map(|text| ("main", text)));
+        lines.extend(part(&summary.descendants).map(|text| ("descendants", text)));
+    }
+    lines.extend(machine(summary).map(|text| ("machine", text)));
+    lines.extend(limits(summary).map(|text| ("limits", text)));
+    lines.push(("overhead", overhead(summary)));
+    lines
+}
+
+/// Quality notes and warnings.
+pub(super) fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, key) in
+        [("CPU", "cpu_ns"), ("disk bytes", "read_storage_bytes"), ("RAM peak", "rss_bytes_max")]
+    {
+        if let Some(figure) = summary.combined.get(key)
+            && matches!(figure.quality, Quality::LowerBound | Quality::Unavailable)
+            && let Some(reason) = &figure.reason
+        {
+            let grade = if figure.value.is_some() { "at least" } else { "missing" };
+            notes.push(format!("note: {name} {grade}: {}", printable(reason)));
+        }
+    }
+    if summary.run.late_ticks > 0 || summary.run.skipped_ticks > 0 {
+        let (late, skipped) = (summary.run.late_ticks, summary.run.skipped_ticks);
+        if late + skipped > summary.run.ticks / 20 {
+            notes.push(format!(
+                "note: {} of {} ticks came late and {} were skipped; peaks between them may be missed",
+                format_count(late),
+                format_count(summary.run.ticks),
+                format_count(skipped)
+            ));
+        }
+    }
+    for warning in &summary.warnings {
+        notes.push(format!("warning: {}", printable(&warning.text)));
+    }
+    notes
+}
+
+fn has_descendants(summary: &Summary) -> bool {
+    let any =
+        |key: &str| summary.descendants.get(key).and_then(Figure::as_u64).is_some_and(|value| value > 0);
+    any("processes_max") || any("cpu_ns")
+}
+
+fn job(summary: &Summary) -> String {
+    let command = summary.run.command.join(" ");
+    let mut text = printable(&command);
+    if text.chars().count() > 100 {
+        text = text.chars().take(99).chain(['…']).collect();
+    }
+    match &summary.run.name {
+        Some(name) => format!("{} ({text})", printable(name)),
+        None if text.is_empty() => format!("process {}", summary.run.pid),
+        None => text,
+    }
+}
+
+fn get_u64(figures: &Figures, key: &str) -> Option<u64> {
+    figures.get(key).and_then(Figure::as_u64)
+}
+
+fn get_f64(figures: &Figures, key: &str) -> Option<f64> {
+    figures.get(key).and_then(Figure::as_f64)
+}
+
+fn at_least(figures: &Figures, key: &str) -> &'static str {
+    match figures.get(key).map(|figure| figure.quality) {
+        Some(Quality::LowerBound) => "at least ",
+        _ => "",
+    }
+}
+
+fn cpu(figures: &Figures, expected_cores: Option<f64>) -> Option<String> {
+    let total = get_u64(figures, "cpu_ns")?;
+    let mut text = format!("{}{}", at_least(figures, "cpu_ns"), format_duration_ns(total));
+    if let (Some(user), Some(system)) = (get_u64(figures, "cpu_user_ns"), get_u64(figures, "cpu_system_ns")) {
+        text += &format!(" (user {}, system {})", format_duration_ns(user), format_duration_ns(system));
+    }
+    if let (Some(mean), Some(max)) = (get_f64(figures, "cores_used_mean"), get_f64(figures, "cores_used_max"))
+    {
+        text += &format!("; {mean:.2} cores on average, {max:.2} at most");
+    }
+    if let (Some(cores), Some(ratio)) = (expected_cores, get_f64(figures, "hardware_ratio_mean")) {
+        let plural = if cores == 1.0 { "core" } else { "cores" };
+        text += &format!("; {:.1} % of {} {plural}", ratio * 100.0, trim(cores));
+    }
+    Some(text)
+}
+
+fn trim(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+/// `peak 3.21 GB (sampled, at most 3.30 GB)`.
+fn peak(figure: &Figure) -> Option<String> {
+    let value = figure.as_u64()?;
+    let shown = format_bytes(value);
+    let upper = figure.upper.map(|upper| upper.as_f64() as u64);
+    Some(match (figure.quality, upper) {
+        (Quality::Exact, _) => shown,
+        (_, Some(upper)) if upper > value => format!("{shown} (sampled, at most {})", format_bytes(upper)),
+        (_, Some(_)) => shown,
+        (_, None) => format!("{shown} (sampled)"),
+    })
+}
+
+fn ram(figures: &Figures) -> Option<String> {
+    let mut text = format!("peak {}", peak(figures.get("rss_bytes_max")?)?);
+    if let Some(mean) = get_f64(figures, "rss_bytes_mean") {
+        text += &format!("; mean {}", format_bytes(mean as u64));
+    }
+    if let (Some(private), Some(shared)) =
+        (get_u64(figures, "rss_private_bytes_max"), get_u64(figures, "rss_shared_bytes_max"))
+    {
+        text += &format!("; private {}, shared {}", format_bytes(private), format_bytes(shared));
+    }
+    if let Some(swap) = get_u64(figures, "swap_bytes_max").filter(|swap| *swap > 0) {
+        text += &format!("; swap {}", format_bytes(swap));
+    }
+    Some(text)
+}
+
+fn processes(figures: &Figures) -> Option<String> {
+    let most = get_u64(figures, "processes_max")?;
+    let total = get_u64(figures, "processes_total")?;
+    let threads = get_u64(figures, "threads_max")?;
+    let seen = match figures.get("processes_total").map(|figure| figure.quality) {
+        Some(Quality::Exact) => format!("{} in all", format_count(total)),
+        _ => format!("{} seen", format_count(total)),
+    };
+    Some(format!("{} at most, {seen}; {} threads at most", format_count(most), format_count(threads)))
+}
+
+fn bytes(figures: &Figures) -> Option<String> {
+    let read = get_u64(figures, "read_storage_bytes")?;
+    let written = get_u64(figures, "write_storage_bytes")?;
+    let mut text = format!("read {}, written {}", format_bytes(read), format_bytes(written));
+    if let (Some(read), Some(written)) =
+        (get_u64(figures, "read_chars_bytes"), get_u64(figures, "write_chars_bytes"))
+    {
+        text += &format!("; by calls {} and {}", format_bytes(read), format_bytes(written));
+    }
+    Some(text)
+}
+
+fn faults(figures: &Figures) -> Option<String> {
+    let count = |key: &str| get_u64(figures, key).map(format_count);
+    Some(format!(
+        "page faults {} minor, {} major; switches {} voluntary, {} involuntary",
+        count("faults_minor")?,
+        count("faults_major")?,
+        count("switches_voluntary")?,
+        count("switches_involuntary")?
+    ))
+}
+
+/// Main or descendants in one line.
+fn part(figures: &Figures) -> Option<String> {
+    let cpu = get_u64(figures, "cpu_ns")?;
+    let ram = peak(figures.get("rss_bytes_max")?)?;
+    let cores =
+        get_f64(figures, "cores_used_max").map_or(String::new(), |max| format!(", {max:.2} cores at most"));
+    Some(format!("CPU {}{cores}; RAM peak {ram}", format_duration_ns(cpu)))
+}
+
+fn machine(summary: &Summary) -> Option<String> {
+    let figures = &summary.system;
+    let mut parts = Vec::new();
+    if let Some(cores) = get_f64(figures, "cores_used_mean") {
+        parts.push(format!("CPU {cores:.2} of {} cores", summary.run.system_cores));
+    }
+    if let (Some(used), Some(total)) =
+        (get_u64(figures, "memory_used_bytes_max"), get_u64(figures, "memory_total_bytes_max"))
+    {
+        parts.push(format!("RAM {} of {}", format_bytes(used), format_bytes(total)));
+    }
+    for (label, key) in [("network in", "net_receive_bytes"), ("out", "net_transmit_bytes")] {
+        if let Some(bytes) = get_u64(figures, key).filter(|bytes| *bytes > 0) {
+            let rate = get_f64(figures, &format!("{key}_per_s_max"))
+                .map_or(String::new(), |rate| format!(" (up to {})", format_rate(rate)));
+            parts.push(format!("{label} {}{rate}", format_bytes(bytes)));
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn limits(summary: &Summary) -> Option<String> {
+    let limits = &summary.limits;
+    let mut parts = Vec::new();
+    if let Some(bytes) = limits.cgroup_memory_bytes {
+        parts.push(format!("memory {}", format_bytes(bytes)));
+    }
+    if let Some(cores) = limits.cgroup_cores {
+        parts.push(format!("{} cores by quota", trim(cores)));
+    }
+    if let Some(cores) = limits.affinity_cores.filter(|cores| *cores < summary.run.system_cores) {
+        parts.push(format!("{cores} cores by affinity"));
+    }
+    if let Some(bytes) = limits.address_space_bytes {
+        parts.push(format!("address space {}", format_bytes(bytes)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn overhead(summary: &Summary) -> String {
+    let overhead = &summary.overhead;
+    let mut text = format!("jobmeter used {} of CPU", format_duration_ns(overhead.cpu_ns));
+    if let Some(rss) = overhead.peak_rss_bytes {
+        text += &format!(" and {} of RAM", format_bytes(rss));
+    }
+    text + &format!(" for {} ticks", format_count(summary.run.ticks))
+}

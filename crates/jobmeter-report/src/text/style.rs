@@ -1,0 +1,66 @@
+//! Colour, only where it is wanted: a terminal, unless `NO_COLOR` or `--color` say otherwise.
+
+use jobmeter_core::Summary;
+use std::str::FromStr;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl FromStr for Color {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Color, String> {
+        match text {
+            "auto" => Ok(Color::Auto),
+            "always" => Ok(Color::Always),
+            "never" => Ok(Color::Never),
+            other => Err(format!("'{other}' is not a colour choice; write auto, always or never")),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    pub colored: bool,
+}
+
+impl Style {
+    /// The flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether it is a terminal.
+    pub fn choose(flag: Color, is_terminal: bool) -> Style {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let forced =
+            std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
+        let colored = match flag {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto if set("NO_COLOR") => false,
+            Color::Auto => forced || is_terminal,
+        };
+        Style { colored }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colored { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    pub(super) fn label(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    pub(super) fn value(self, label: &str, text: &str, summary: &Summary) -> String {
+        let failed = summary.verdict.exit_code != Some(0);
+        match label {
+            "verdict" if failed && summary.verdict.kind != "detached" => self.paint("1;31", text),
+            "job" => self.paint("1", text),
+            _ => text.to_owned(),
+        }
+    }
+
+    pub(super) fn note(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+}

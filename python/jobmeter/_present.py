@@ -1,0 +1,139 @@
+"""The summary for people: text for a terminal, HTML for a notebook."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+if TYPE_CHECKING:
+    from ._table import Table
+
+_SCOPES = ("main", "descendants", "combined", "system")
+
+
+def human_bytes(count: Optional[float]) -> str:
+    if count is None:
+        return "–"
+    for power, unit in ((5, "PiB"), (4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if abs(count) >= 1024**power:
+            return f"{count / 1024**power:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
+def human_time(nanoseconds: Optional[float]) -> str:
+    if nanoseconds is None:
+        return "–"
+    seconds = nanoseconds / 1e9
+    if seconds < 60:
+        return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def plain(value: Optional[float]) -> str:
+    return "–" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def percent(value: Optional[float]) -> str:
+    return "–" if value is None else f"{value / 10_000:.0f} %"
+
+
+def printable(text: str) -> str:
+    """Names come from the job: control characters could rewrite a terminal."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+_Show = Callable[[Optional[float]], str]
+# Title, figure of the job's scopes, figure of the machine, how to show it.
+_ROWS: Sequence[Tuple[str, str, Optional[str], _Show]] = (
+    ("CPU time", "cpu_ns", "cpu_ns", human_time),
+    ("Cores used, peak", "cores_used_max", "cores_used_max", plain),
+    ("Cores used, mean", "cores_used_mean", "cores_used_mean", plain),
+    ("RAM, peak", "rss_bytes_max", "memory_used_bytes_max", human_bytes),
+    ("RAM, private peak", "rss_private_bytes_max", None, human_bytes),
+    ("RAM, shared peak", "rss_shared_bytes_max", None, human_bytes),
+    ("GPU RAM, peak", "gpu_memory_bytes_max", "gpu_memory_bytes_max", human_bytes),
+    ("GPU use, peak", "gpu_busy_ppm_max", "gpu_busy_ppm_max", percent),
+    ("Read", "read_storage_bytes", "disk_read_bytes", human_bytes),
+    ("Written", "write_storage_bytes", "disk_write_bytes", human_bytes),
+    ("Network received", "", "net_receive_bytes", human_bytes),
+    ("Network sent", "", "net_transmit_bytes", human_bytes),
+    ("Threads, peak", "threads_max", None, plain),
+    ("Processes, peak", "processes_max", None, plain),
+)
+
+
+def _value(figures: Mapping[str, Any], key: Optional[str]) -> Optional[float]:
+    entry = figures.get(key) if key else None
+    return None if entry is None else entry.get("value")
+
+
+def _mark(figures: Mapping[str, Any], key: Optional[str]) -> str:
+    """A lower bound reads as one."""
+    entry = figures.get(key) if key else None
+    return "≥ " if entry and entry.get("quality") == "lower_bound" else ""
+
+
+def cells(summary: Mapping[str, Any]) -> List[List[str]]:
+    """Rows of text, those left out of which nothing is known."""
+    rows = []
+    for title, job, system, show in _ROWS:
+        keys = [job, job, job, system]
+        values = [_value(summary[scope], key) for scope, key in zip(_SCOPES, keys)]
+        if any(value is not None for value in values):
+            marks = [_mark(summary[scope], key) for scope, key in zip(_SCOPES, keys)]
+            rows.append([title] + [mark + show(value) for mark, value in zip(marks, values)])
+    return rows
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    run = summary["run"]
+    name = run.get("name") or f"process {run['pid']}"
+    return f"{printable(name)}: {human_time(run.get('wall_ns'))}, {printable(summary['verdict']['text'])}"
+
+
+def _phase_rows(phases: Table) -> List[List[str]]:
+    data: Dict[str, List[Any]] = phases.to_dict()
+    return [
+        ["  " * data["depth"][i] + printable(name), human_time(data["wall_ns"][i]),
+         human_time(data["cpu_ns"][i]), human_bytes(data["rss_bytes_max"][i])]
+        for i, name in enumerate(data["name"])
+    ]  # fmt: skip
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> List[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join([row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+
+
+def text(summary: Mapping[str, Any], phases: Table) -> str:
+    lines = [headline(summary)]
+    lines += _columns([["", *_SCOPES], *cells(summary)])
+    if len(phases):
+        lines += ["", *_columns([["phase", "time", "CPU time", "RAM, peak"], *_phase_rows(phases)])]
+    lines += [f"warning: {printable(w['text'])}" for w in summary.get("warnings", [])]
+    return "\n".join(lines)
+
+
+def page(summary: Mapping[str, Any], phases: Table) -> str:
+    """A fragment for notebooks; every text is escaped."""
+    parts = ['<div class="jobmeter">', f"<b>{html.escape(headline(summary))}</b>"]
+    parts.append(_table(["", *_SCOPES], cells(summary)))
+    if len(phases):
+        parts.append(_table(["phase", "time", "CPU time", "RAM, peak"], _phase_rows(phases)))
+    parts += [f"<p>⚠ {html.escape(printable(w['text']))}</p>" for w in summary.get("warnings", [])]
+    return "".join(parts) + "</div>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th>{html.escape(title)}</th>" for title in head)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:{"left" if i == 0 else "right"}">{html.escape(cell)}</td>'
+                         for i, cell in enumerate(row)) + "</tr>"
+        for row in rows
+    )  # fmt: skip
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

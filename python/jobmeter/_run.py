@@ -1,0 +1,92 @@
+"""A run: what was measured, of a file or of a tracker, and the ways to look at it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
+
+from ._table import Table
+
+if TYPE_CHECKING:
+    from . import _engine
+    from ._usage import Usage
+
+
+class Run:
+    """Figures, time series, processes and phases of one run."""
+
+    def __init__(self, recording: Optional[_engine.Recording] = None) -> None:
+        self._recording = recording
+
+    def _measured(self) -> _engine.Recording:
+        if self._recording is None:
+            raise RuntimeError("nothing was measured yet; call start() or enter the with block first")
+        return self._recording
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The summary, in its documented JSON schema; live values while running."""
+        summary: Dict[str, Any] = json.loads(self._measured().summary_json())
+        return summary
+
+    def to_json(self, indent: Optional[int] = None) -> str:
+        return json.dumps(self.to_dict(), indent=indent)
+
+    @property
+    def usage(self) -> Usage:
+        """The figures as data classes; live values while running."""
+        from ._usage import usage_from
+
+        return usage_from(self.to_dict())
+
+    @property
+    def warnings(self) -> List[str]:
+        return [str(warning["text"]) for warning in self.to_dict().get("warnings", [])]
+
+    def samples(self) -> Table:
+        """The time series: one row per tick, counters cumulative since the run began."""
+        return Table(self._measured().samples())
+
+    def processes(self) -> Table:
+        """One row per process that was seen."""
+        return Table(self._measured().processes())
+
+    def phases(self) -> Table:
+        """One row per phase, with what the job used in it."""
+        return Table(self._measured().phases())
+
+    def marks(self) -> Table:
+        """One row per named moment."""
+        return Table(self._measured().marks())
+
+    def to_pandas(self) -> Any:
+        return self.samples().to_pandas()
+
+    def to_polars(self) -> Any:
+        return self.samples().to_polars()
+
+    def to_csv(self, path: Optional[str] = None) -> str:
+        return self.samples().to_csv(path)
+
+    def plot(self) -> Any:
+        """Draw the run with matplotlib: CPU, RAM, disk, and GPU where there is one. Returns the figure."""
+        from ._plot import plot
+
+        return plot(self)
+
+    def __str__(self) -> str:
+        from ._present import text
+
+        return text(self.to_dict(), self.phases())
+
+    def _repr_html_(self) -> str:
+        from ._present import page
+
+        return page(self.to_dict(), self.phases())
+
+
+def load(path: Union[str, os.PathLike[str]]) -> Run:
+    """Open a run file (`*.jobmeter`), also one of a run that crashed or still goes on."""
+    from . import _engine
+
+    return Run(_engine.load(os.fspath(path)))

@@ -1,0 +1,88 @@
+"""Other trackers' interfaces on the jobmeter engine.
+
+`install()` lets `import gpu_tracker`, `import resource_tracker` and `import reseng.monitor` find the
+modules of this package, so that a program needs no change but one call at its start.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Dict, Optional, Sequence
+
+__all__ = ["install", "uninstall"]
+
+# Top-level name that programs import, and what answers to it; `reseng` is a package of one module.
+_MODULES: Dict[str, str] = {
+    "gpu_tracker": "jobmeter.compat.gpu_tracker",
+    "resource_tracker": "jobmeter.compat.resource_tracker",
+    "reseng.monitor": "jobmeter.compat.reseng_monitor",
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers imports of the other names with our modules, the very same objects."""
+
+    def find_spec(
+        self, fullname: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        ours = _ours(fullname)
+        if fullname == "reseng":
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        if ours is None or importlib.util.find_spec(ours) is None:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Optional[ModuleType]:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        ours = _ours(module.__name__)
+        if ours is not None:
+            # The import system hands out what stands in sys.modules, so both names mean one module.
+            sys.modules[module.__name__] = importlib.import_module(ours)
+
+
+def _ours(fullname: str) -> Optional[str]:
+    for theirs, ours in _MODULES.items():
+        if fullname == theirs or fullname.startswith(theirs + "."):
+            return ours + fullname[len(theirs) :]
+    return None
+
+
+_finder = _Finder()
+
+
+def install(force: bool = False) -> None:
+    """Answer imports of the other trackers' names with the modules of this package.
+
+    Raises `ImportError` when one of them is really installed, unless `force` is set.
+    """
+    if _finder in sys.meta_path:
+        return
+    if not force:
+        for name in ("gpu_tracker", "resource_tracker", "reseng"):
+            if name in sys.modules or importlib.util.find_spec(name) is not None:
+                raise ImportError(
+                    f"{name} is installed itself; uninstall it, or call jobmeter.compat.install(force=True) "
+                    "to let jobmeter answer in its place."
+                )
+    _forget()
+    sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undo `install`: later imports look for the real packages again."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+        _forget()
+
+
+def _forget() -> None:
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ("gpu_tracker", "resource_tracker", "reseng"):
+            del sys.modules[name]

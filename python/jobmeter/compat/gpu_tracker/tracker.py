@@ -1,0 +1,232 @@
+"""`Tracker`: the interface of gpu_tracker on top of the jobmeter engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import logging
+import os
+from types import TracebackType
+from typing import Any, Collection, Dict, List, Optional, Type
+
+from ... import _engine
+from . import _tabular
+from ._timepoints import MEMORY_UNITS, TIME_UNITS, StaticData, timepoints, usage
+from .usage import (
+    ComputeTime,
+    CPUUtilization,
+    GPUUtilization,
+    MaxGPURAM,
+    MaxRAM,
+    ProcessingUnitPercentages,
+    ResourceUsage,
+    RSSValues,
+    render,
+)
+
+__all__ = [
+    "ComputeTime", "CPUUtilization", "GPUUtilization", "MaxGPURAM", "MaxRAM",
+    "ProcessingUnitPercentages", "RSSValues", "ResourceUsage", "Tracker",
+]  # fmt: skip
+
+_BRANDS = ("nvidia", "amd")
+_NO_GPU = (
+    "No GPU driver was found (neither the NVIDIA library nor a DRM device), so the GPU RAM and GPU "
+    "utilization values will remain 0.0."
+)
+
+
+class Tracker:
+    """Tracks the computational resources of a process and its descendants.
+
+    Use it as a context manager or call `start()` and `stop()`. The result is in `resource_usage`.
+    `n_join_attempts`, `join_timeout` and `resource_usage_file` are accepted for compatibility: there is
+    no helper process to join or to back up.
+    """
+
+    class State(enum.Enum):
+        """The state of the Tracker."""
+
+        NEW = 0
+        STARTED = 1
+        STOPPED = 2
+
+    def __init__(
+        self,
+        sleep_time: float = 1.0,
+        ram_unit: str = "gigabytes",
+        gpu_ram_unit: str = "gigabytes",
+        time_unit: str = "hours",
+        n_expected_cores: Optional[int] = None,
+        gpu_uuids: Optional[Collection[str]] = None,
+        disable_logs: bool = False,
+        process_id: Optional[int] = None,
+        resource_usage_file: Optional[str] = None,
+        n_join_attempts: int = 5,
+        join_timeout: float = 10.0,
+        gpu_brand: Optional[str] = None,
+        tracking_file: Optional[str] = None,
+        overwrite: bool = False,
+    ) -> None:
+        if sleep_time < 0.1:
+            raise ValueError(f"Sleep time of {sleep_time} is invalid. Must be at least 0.1 seconds.")
+        _check_unit(ram_unit, "RAM", MEMORY_UNITS)
+        _check_unit(gpu_ram_unit, "GPU RAM", MEMORY_UNITS)
+        _check_unit(time_unit, "time", TIME_UNITS)
+        if gpu_brand is not None and gpu_brand not in _BRANDS:
+            raise ValueError(
+                f'"{gpu_brand}" is not a valid GPU brand. Supported values are "nvidia" and "amd".'
+            )
+        if tracking_file is not None:
+            _tabular.check_extension(tracking_file)
+        devices = _devices(gpu_brand)
+        self._logs = not disable_logs
+        if not devices:
+            self._warn(_NO_GPU)
+        self._uuids = _chosen(gpu_uuids, [d["uuid"] for d in devices])
+        if tracking_file is not None and os.path.exists(tracking_file) and not overwrite:
+            raise FileExistsError(
+                f"File {tracking_file} already exists. Set overwrite to True to overwrite the existing file."
+            )
+        cores = os.cpu_count() or 1
+        system = _engine.system_reading()
+        self._static = StaticData(
+            ram_unit=ram_unit,
+            gpu_ram_unit=gpu_ram_unit,
+            time_unit=time_unit,
+            ram_system_capacity=system["memory_total_bytes"] * MEMORY_UNITS[ram_unit],
+            gpu_ram_system_capacity=sum(d["memory_total_bytes"] or 0 for d in devices)
+            * MEMORY_UNITS[gpu_ram_unit],
+            system_core_count=cores,
+            n_expected_cores=cores if n_expected_cores is None else n_expected_cores,
+            system_gpu_count=len(devices),
+            n_expected_gpus=len(self._uuids),
+        )
+        self._sleep_time = sleep_time
+        self._process_id = process_id
+        self._resource_usage_file = resource_usage_file
+        self._tracking_file = tracking_file
+        self._session: Optional[_engine.Session] = None
+        self.n_join_attempts = n_join_attempts
+        self.join_timeout = join_timeout
+        self.resource_usage: Optional[ResourceUsage] = None
+        self.state = Tracker.State.NEW
+
+    def _warn(self, text: str) -> None:
+        if self._logs:
+            logging.warning(text)
+
+    def start(self) -> None:
+        """Begin tracking. Equivalent to entering the context manager."""
+        if self.state is Tracker.State.STARTED:
+            raise RuntimeError("Cannot start tracking when tracking has already started.")
+        if self.state is Tracker.State.STOPPED:
+            raise RuntimeError("Cannot start tracking when tracking has already stopped.")
+        try:
+            self._session = _engine.start(
+                pid=self._process_id,
+                interval=self._sleep_time,
+                expected_cores=float(max(self._static.n_expected_cores, 1)),
+                gpu_uuids=self._uuids or None,
+            )
+        except ProcessLookupError:
+            # The interface promises a warning and an empty result here, not an exception.
+            self._warn(f"The target process of ID {self._process_id} ended before tracking could begin.")
+        self.state = Tracker.State.STARTED
+
+    def stop(self) -> None:
+        """Stop tracking. Equivalent to exiting the context manager."""
+        if self.state is Tracker.State.NEW:
+            raise RuntimeError("Cannot stop tracking when tracking has not started yet.")
+        if self.state is Tracker.State.STOPPED:
+            raise RuntimeError("Cannot stop tracking when tracking has already stopped.")
+        self.state = Tracker.State.STOPPED
+        session = self._session
+        if session is None:
+            self.resource_usage = self._static.empty_usage()
+            rows: List[Dict[str, Any]] = []
+        else:
+            session.stop()
+            rows = list(timepoints(session, self._static, self._uuids))
+            self.resource_usage = usage(self._static, json.loads(session.summary_json()), rows)
+        if self._tracking_file is not None:
+            _tabular.write_tracking(self._tracking_file, dataclasses.asdict(self._static), rows)
+
+    def __enter__(self) -> Tracker:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.stop()
+
+    def to_json(self) -> Dict[str, Dict[str, Any]]:
+        """The measurements and their units as a dictionary."""
+        if self.resource_usage is None:
+            raise RuntimeError(
+                "Cannot display the tracker in string or JSON format before tracking completes. "
+                "Exit the content manager or call the stop() method before calling to_json() or str()"
+            )
+        return dataclasses.asdict(self.resource_usage)
+
+    def __str__(self) -> str:
+        return "\n".join(render(self.to_json()))
+
+    def __repr__(self) -> str:
+        return f"State: {self.state.name}"
+
+    def _usage(self) -> ResourceUsage:
+        if self.resource_usage is None:
+            raise AttributeError("the usage is known once tracking has stopped; call stop() first")
+        return self.resource_usage
+
+    # Attributes of the first release, before `resource_usage` gathered them.
+    @property
+    def max_ram(self) -> MaxRAM:
+        return self._usage().max_ram
+
+    @property
+    def max_gpu_ram(self) -> MaxGPURAM:
+        return self._usage().max_gpu_ram
+
+    @property
+    def compute_time(self) -> ComputeTime:
+        return self._usage().compute_time
+
+
+def _check_unit(unit: str, what: str, units: Collection[str]) -> None:
+    if unit not in units:
+        raise ValueError(
+            f'"{unit}" is not a valid {what} unit. Valid values are {", ".join(sorted(units))}'
+        )
+
+
+def _devices(brand: Optional[str]) -> List[Dict[str, Any]]:
+    devices = _engine.gpus()
+    if brand is None:
+        first = next((b for b in _BRANDS if any(d["brand"] == b for d in devices)), None)
+        return devices if first is None else [d for d in devices if d["brand"] == first]
+    devices = [d for d in devices if d["brand"] == brand]
+    if not devices:
+        raise FileNotFoundError(2, f"No {brand} GPU driver was found; leave gpu_brand unset", brand)
+    return devices
+
+
+def _chosen(uuids: Optional[Collection[str]], known: List[str]) -> List[str]:
+    if uuids is None or not known:
+        return known
+    if not uuids:
+        raise ValueError(
+            "gpu_uuids is not None but the set is empty. Please provide a set of at least one GPU UUID."
+        )
+    for uuid in uuids:
+        if uuid not in known:
+            raise ValueError(
+                f"GPU UUID of {uuid} is not valid. Available UUIDs are: {', '.join(known)}"
+            )
+    return sorted(uuids)

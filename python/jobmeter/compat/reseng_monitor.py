@@ -1,0 +1,189 @@
+"""The interface of reseng.monitor: a resource monitor with tags and a plot, and a logging decorator."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import time
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, TypeVar
+
+from .. import _engine
+from ._series import Series, or_zero
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ResourceMonitor", "func_sig", "log_start_finish", "usage_log"]
+
+_COLUMNS = ["time", "cpu", "memory", "read_bytes", "read_chars", "write_bytes", "write_chars"]
+_RATES = {
+    "read_bytes": "main_read_storage_bytes",
+    "read_chars": "main_read_chars_bytes",
+    "write_bytes": "main_write_storage_bytes",
+    "write_chars": "main_write_chars_bytes",
+}
+_TOO_SHORT = "ResourceMonitor: no entries in monitor log, execution time may be too short."
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def usage_log(pid: int, interval: float = 1) -> None:
+    """Write the resource usage of a process to standard output as CSV, until it ends."""
+    session = _engine.start(pid=None if pid == os.getpid() else pid, interval=interval)
+    print(",".join(_COLUMNS), flush=True)
+    shown = 0
+    try:
+        while True:
+            running = session.running
+            rows = _rows(session)
+            for row in rows[shown:]:
+                print(",".join(str(row[c]) for c in _COLUMNS), flush=True)
+            shown = len(rows)
+            if not running:
+                return
+            time.sleep(interval)
+    finally:
+        session.stop()
+
+
+class ResourceMonitor:
+    """Watches a process; after `stop`, the log is a data frame in `df`, indexed by elapsed seconds."""
+
+    def __init__(self, pid: Optional[int] = None, interval: float = 1) -> None:
+        self.pid = os.getpid() if pid is None else pid
+        self.interval = interval
+        self.tags: List[Tuple[float, str]] = []
+        self.df: Optional[pd.DataFrame] = None
+        self._session: Optional[_engine.Session] = None
+
+    def start(self) -> None:
+        pid = None if self.pid == os.getpid() else self.pid
+        self._session = _engine.start(pid=pid, interval=self.interval)
+
+    def stop(self) -> None:
+        if self._session is None:
+            raise RuntimeError("ResourceMonitor: not started, call start() first.")
+        import pandas as pd
+
+        self._session.stop()
+        rows = _rows(self._session)
+        if not rows:
+            warnings.warn(_TOO_SHORT, stacklevel=2)
+            return
+        df = pd.DataFrame(rows, columns=_COLUMNS)
+        df["elapsed"] = df["time"] - df.loc[0, "time"]
+        self.df = df.set_index("elapsed")
+
+    def tag(self, label: str) -> None:
+        """Name this moment; it is written into the plots."""
+        self.tags.append((time.time(), label))
+
+    def plot(self) -> None:
+        """Draw CPU, memory, read and write, two by two, with the tags."""
+        if self.df is None:
+            print(_TOO_SHORT)
+            return
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(2, 2, figsize=(12, 8))
+        _draw(axes[0][0], "cpu", {"cpu": self.df["cpu"]}, legend=False)
+        _draw(axes[1][0], "memory", {"memory": self.df["memory"]}, legend=False, in_bytes=True)
+        for axis, kind in ((axes[0][1], "read"), (axes[1][1], "write")):
+            lines = {unit: self.df[f"{kind}_{unit}"] for unit in ("bytes", "chars")}
+            _draw(axis, kind, lines, in_bytes=True)
+        begin = self.df["time"].iloc[0]
+        for axis in axes.flatten():
+            bottom = min(line.get_data()[1].min() for line in axis.lines)
+            for moment, label in self.tags:
+                axis.text(moment - begin, bottom, label, rotation="vertical")
+
+    def dump(self, filepath: str) -> None:
+        """Keep tags and log in a JSON file."""
+        if self.df is None:
+            raise RuntimeError(_TOO_SHORT)
+        text = json.dumps({"tags": self.tags, "data": self.df.to_csv()})
+        descriptor = os.open(filepath, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    @classmethod
+    def load(cls, filepath: str) -> ResourceMonitor:
+        """Read a file written by `dump`, of this package or of the original."""
+        import pandas as pd
+
+        with open(filepath, encoding="utf-8") as file:
+            kept = json.load(file)
+        monitor = cls()
+        monitor.tags = [(moment, label) for moment, label in kept["tags"]]
+        monitor.df = pd.read_csv(io.StringIO(kept["data"])).set_index("elapsed")
+        return monitor
+
+
+def _rows(session: _engine.Recording) -> List[Dict[str, float]]:
+    """One row per interval: CPU in percent of a core, memory in bytes, I/O in bytes per second."""
+    series = Series(session)
+    cpu = series.rates("main_cpu_ns")
+    memory = series.column("main_rss_bytes")
+    rates = {column: series.rates(name) for column, name in _RATES.items()}
+    rows = []
+    for i in range(1, len(series)):
+        if memory[i] is None:
+            continue
+        row = {"time": series.unix_s[i], "cpu": round(or_zero(cpu[i]) * 100, 1), "memory": memory[i]}
+        row.update({column: or_zero(values[i]) * 1e9 for column, values in rates.items()})
+        rows.append(row)
+    return rows
+
+
+def bytes2human(count: float) -> str:
+    """Bytes with a binary prefix and one decimal: `9.8K`, `95.4M`."""
+    for power, prefix in reversed(list(enumerate("KMGTPEZY", 1))):
+        if abs(count) >= 1024**power:
+            return f"{count / 1024**power:.1f}{prefix}"
+    return f"{count:.1f}B"
+
+
+def _draw(axis: Any, title: str, lines: Dict[str, Any], *, legend: bool = True, in_bytes: bool = False) -> None:
+    for label, values in lines.items():
+        axis.plot(values, label=label)
+    axis.set_title(title)
+    if legend:
+        axis.legend()
+    if in_bytes:
+        axis.yaxis.set_major_formatter(lambda value, _position: bytes2human(value))
+
+
+def func_sig(f: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """Text of a call: name and argument values, long ones cut, data frames by their shape."""
+    words = [_argument(value) for value in args]
+    words += [f"{name}={_argument(value)}" for name, value in kwargs.items()]
+    return f"{f.__name__}({', '.join(words)})"
+
+
+def _argument(value: Any) -> str:
+    kind = type(value)
+    # By name, so that pandas need not be there to print a number.
+    if kind.__module__.partition(".")[0] == "pandas":
+        if kind.__name__ == "Series":
+            return f"series({len(value)})"
+        if kind.__name__ == "DataFrame":
+            return f"dataframe{value.shape}"
+    text = str(value)
+    return text if len(text) <= 10 else text[:9] + "…"
+
+
+def log_start_finish(f: _Function) -> _Function:
+    """Print the call when it starts, and its run time when it finishes."""
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        call = func_sig(f, *args, **kwargs)
+        begin = time.time()
+        print(f"{time.asctime()}: {call} started.")
+        result = f(*args, **kwargs)
+        print(f"{time.asctime()}: {call} finished in {time.time() - begin:.2f} seconds.")
+        return result
+
+    return wrapper  # type: ignore[return-value]

@@ -1,0 +1,73 @@
+"""Small helpers: dictionaries with aliases, CSV rows, statistics of several runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+
+from .column_maps import resolve_alias
+
+
+class AliasDict(Dict[str, Any]):
+    """A dictionary of figures that also answers to the column names of other releases."""
+
+    def __missing__(self, key: str) -> Any:
+        found = resolve_alias(key, list(self))
+        if found is None:
+            raise KeyError(key)
+        column, convert = found
+        value = self[column]
+        if isinstance(value, dict):
+            return {name: convert(v) for name, v in value.items()}
+        return convert(value)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or (
+            isinstance(key, str) and resolve_alias(key, list(self)) is not None
+        )
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+
+def render_csv_row(
+    row: Iterable[Union[str, float, int, None]], quoting: int = csv.QUOTE_NONNUMERIC
+) -> bytes:
+    """One CSV row with its line end."""
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=quoting, lineterminator="\n").writerow(row)  # type: ignore[arg-type]
+    return text.getvalue().encode()
+
+
+def aggregate_stats(stats: Sequence[Dict[str, Dict[str, Any]]]) -> Dict[str, Dict[str, Any]]:
+    """Join the statistics of several runs: `mean` and `duration` averaged, `max` and `sum` at their largest."""
+    gathered: Dict[str, Dict[str, List[float]]] = {}
+    for run in stats:
+        for column, figures in run.items():
+            for name, value in figures.items():
+                gathered.setdefault(column, {}).setdefault(name, []).append(value)
+    return AliasDict(
+        {c: {n: _joined(n, values) for n, values in figures.items()} for c, figures in gathered.items()}
+    )
+
+
+def _joined(name: str, values: List[float]) -> float:
+    if name in ("mean", "duration"):
+        return sum(values) / len(values)
+    if name in ("max", "sum"):
+        return max(values)
+    raise ValueError(f"Unsupported aggregation type: {name}")
+
+
+def round_memory(mib: Union[int, float]) -> int:
+    """Round up to an amount of memory that servers come with: 128, 256, 512 MiB, then whole GiB."""
+    for step in (128, 256, 512):
+        if mib <= step:
+            return step
+    return int(-(-mib // 1024)) * 1024
+
+
+def known(value: Optional[float]) -> float:
+    """The interface prints 0 for what is unknown."""
+    return 0 if value is None else value

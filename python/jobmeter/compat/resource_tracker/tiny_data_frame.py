@@ -1,0 +1,199 @@
+"""A dictionary of lists with a few manners of a data frame, and no dependency."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import time
+from collections import defaultdict
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union, overload
+
+from .column_maps import resolve_alias
+from .helpers import AliasDict
+
+_SHOWN_ROWS = 10
+Row = Dict[str, Any]
+
+
+class StatSpec(NamedTuple):
+    """A statistic to collect: `agg` over `column`, named `agg_name`, rounded to `round` places."""
+
+    column: str
+    agg: Callable[[List[Any]], Any]
+    agg_name: Optional[str] = None
+    round: Optional[int] = None
+
+
+class TinyDataFrame:
+    """Made from a dictionary of lists, a list of dictionaries, or a CSV file with quoted strings."""
+
+    def __init__(
+        self,
+        data: Union[Dict[str, List[Any]], List[Row], None] = None,
+        csv_file_path: Optional[str] = None,
+        retries: int = 0,
+        retry_delay: float = 0.1,
+    ) -> None:
+        if data is None and csv_file_path is None:
+            raise AssertionError("either data or csv_file_path must be provided")
+        if csv_file_path is not None:
+            data = self._read_csv(csv_file_path, retries, retry_delay)
+        if isinstance(data, dict):
+            self.columns: List[str] = list(data)
+            self._data: List[List[Any]] = [list(values) for values in data.values()]
+        else:
+            rows = list(data or [])
+            self.columns = list(rows[0]) if rows else []
+            self._data = [[row.get(column) for row in rows] for column in self.columns]
+
+    @staticmethod
+    def _read_csv(csv_file_path: str, retries: int = 0, retry_delay: float = 0.1) -> List[Row]:
+        """Read a whole CSV file; try again `retries` times, the pause doubling each time."""
+        for attempt in range(retries + 1):
+            try:
+                with open(csv_file_path, newline="", encoding="utf-8") as file:
+                    return [{k: _number(v) for k, v in row.items()} for row in csv.DictReader(file)]
+            except (OSError, csv.Error) as error:
+                if attempt == retries:
+                    text = f"Failed to read CSV file after {retries + 1} attempts: {csv_file_path}"
+                    raise RuntimeError(text) from error
+                time.sleep(retry_delay * 2**attempt)
+        raise AssertionError("retries must not be negative")
+
+    def __len__(self) -> int:
+        return len(self._data[0]) if self._data else 0
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self._row(index) for index in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TinyDataFrame) and (self.columns, self._data) == (other.columns, other._data)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _row(self, index: int) -> Row:
+        return {column: values[index] for column, values in zip(self.columns, self._data)}
+
+    def _column(self, name: str) -> List[Any]:
+        if name in self.columns:
+            return self._data[self.columns.index(name)]
+        found = resolve_alias(name, self.columns)
+        if found is None:
+            raise KeyError(f"Column '{name}' not found")
+        column, convert = found
+        return [None if v is None else convert(v) for v in self._column(column)]
+
+    @overload
+    def __getitem__(self, key: str) -> List[Any]: ...
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+    @overload
+    def __getitem__(self, key: Union[slice, List[str]]) -> TinyDataFrame: ...
+    def __getitem__(self, key: Union[str, int, slice, List[str]]) -> Union[List[Any], Row, TinyDataFrame]:
+        if isinstance(key, str):
+            return self._column(key)
+        if isinstance(key, int):
+            return self._row(key)
+        if isinstance(key, slice):
+            return TinyDataFrame({c: values[key] for c, values in zip(self.columns, self._data)})
+        if isinstance(key, list) and all(isinstance(name, str) for name in key):
+            return TinyDataFrame({name: self._column(name) for name in key})
+        raise TypeError(f"Invalid key type: {type(key)}")
+
+    def __setitem__(self, key: str, value: List[Any]) -> None:
+        if self.columns and len(value) != len(self):
+            raise ValueError(f"Column '{key}' has {len(value)} values, the data frame has {len(self)} rows")
+        if key in self.columns:
+            self._data[self.columns.index(key)] = list(value)
+        else:
+            self.columns.append(key)
+            self._data.append(list(value))
+
+    def head(self, n: int = 5) -> TinyDataFrame:
+        """The first n rows."""
+        return self[:n]
+
+    def tail(self, n: int = 5) -> TinyDataFrame:
+        """The last n rows."""
+        return self[-n:] if n > 0 else self[:0]
+
+    def rename(self, columns: Dict[str, str]) -> TinyDataFrame:
+        """Rename columns in place; returns itself for chaining."""
+        for old in columns:
+            if old not in self.columns:
+                raise KeyError(f"Column '{old}' not found in dataframe")
+        self.columns = [columns.get(name, name) for name in self.columns]
+        return self
+
+    def to_csv(self, csv_file_path: Optional[str] = None, quote_strings: bool = True) -> str:
+        """Write to a file, or return the text when no path is given."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC if quote_strings else csv.QUOTE_MINIMAL)
+        writer.writerow(self.columns)
+        writer.writerows(zip(*self._data))
+        if csv_file_path is not None:
+            with open(csv_file_path, "w", newline="", encoding="utf-8", opener=_private) as file:
+                file.write(text.getvalue())
+        return text.getvalue()
+
+    def to_dict(self) -> List[Row]:
+        """One dictionary per row."""
+        return list(self)
+
+    def stats(self, specs: Sequence[StatSpec]) -> Dict[str, Dict[str, Any]]:
+        """Collect statistics by column and name."""
+        found: Dict[str, Dict[str, Any]] = defaultdict(dict)
+        for spec in specs:
+            name = spec.agg_name or str(getattr(spec.agg, "__name__", "value"))
+            value = spec.agg(self._column(spec.column))
+            found[spec.column][name] = value if spec.round is None else round(value, spec.round)
+        return AliasDict(found)
+
+    def __repr__(self) -> str:
+        first = self._row(0) if len(self) else {}
+        return f"{self._title()}. First row as a dict: {first}"
+
+    def __str__(self) -> str:
+        shown = [[_cell(v) for v in values[:_SHOWN_ROWS]] for values in self._data]
+        widths = [max([len(c)] + [len(t) for t in cells]) for c, cells in zip(self.columns, shown)]
+        lines = [
+            f"{self._title()}:",
+            " | ".join(c.ljust(w) for c, w in zip(self.columns, widths)),
+            "-+-".join("-" * w for w in widths),
+        ]
+        for index in range(min(len(self), _SHOWN_ROWS)):
+            cells = []
+            for values, texts, width in zip(self._data, shown, widths):
+                right = isinstance(values[index], (int, float)) and not isinstance(values[index], bool)
+                cells.append(texts[index].rjust(width) if right else texts[index].ljust(width))
+            lines.append(" | ".join(cells))
+        if len(self) > _SHOWN_ROWS:
+            lines.append("...")
+        return "\n".join(lines)
+
+    def _title(self) -> str:
+        return f"TinyDataFrame with {len(self)} rows and {len(self.columns)} columns"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _cell(value: Any) -> str:
+    """Text of a value on a terminal; control characters could rewrite the screen."""
+    if isinstance(value, float):
+        return str(round(value, 4))
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value))
+
+
+def _number(text: Any) -> Any:
+    """Numbers as numbers, everything else as it stands."""
+    if not isinstance(text, str):
+        return text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,291 @@
+"""`ResourceTracker`: processes and machine in the background, on one native thread."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import time
+from statistics import mean
+from typing import Any, Dict, List, Optional, Sequence
+
+from ... import _engine
+from .._series import Series
+from . import _advice
+from ._loops import PidTracker, ProcessTracker, SystemTracker
+from ._rows import process_rows, system_rows
+from .cloud_info import get_cloud_info
+from .column_maps import BYTE_MAPPING, HUMAN_NAMES_MAPPING
+from .report import Report, build_report
+from .server_info import get_server_info
+from .tiny_data_frame import StatSpec, TinyDataFrame
+
+__all__ = ["PidTracker", "ProcessTracker", "ResourceTracker", "SystemTracker"]
+
+_SNAPSHOT_VERSION = 1
+
+
+def _duration(stamps: Sequence[float]) -> float:
+    """Seconds covered by the rows: each stands for the interval before it."""
+    spans = len(stamps) - 1
+    covered = max(stamps) - min(stamps)
+    return covered + covered / spans if spans else 0.0
+
+
+DEFAULT_SPECS = [
+    StatSpec(column, agg, None, 2)
+    for column in ("cpu_usage", "memory", "gpu_usage", "gpu_vram", "gpu_utilized")
+    for column in (f"process_{column}",)
+    for agg in (mean, max)
+] + [
+    StatSpec("system_disk_space_used_gb", max, None, 2),
+    StatSpec("system_net_recv_bytes", sum),
+    StatSpec("system_net_sent_bytes", sum),
+    StatSpec("timestamp", _duration, "duration"),
+]
+
+
+class ResourceTracker:
+    """Tracks a process, its descendants and the machine while the program runs on.
+
+    `method` is accepted for compatibility; there is no helper process to fork or spawn. Cloud discovery is
+    off unless asked for with `discover_cloud=True`, because it may send a request on the local link.
+    """
+
+    def __init__(
+        self,
+        pid: Optional[int] = None,
+        children: bool = True,
+        interval: float = 1,
+        method: Optional[str] = None,
+        autostart: bool = True,
+        track_processes: bool = True,
+        track_system: bool = True,
+        discover_server: bool = True,
+        discover_cloud: bool = False,
+    ) -> None:
+        self.pid = os.getpid() if pid is None else pid
+        self.children = children
+        self.interval = interval
+        self.method = method
+        self.autostart = autostart
+        self.track_processes = track_processes
+        self.track_system = track_system
+        self.discover_server = discover_server
+        self.discover_cloud = discover_cloud
+        self.start_time: Optional[float] = None
+        self.stop_time: Optional[float] = None
+        self._session: Optional[_engine.Session] = None
+        self._forks_before = 0
+        self._server: Optional[Dict[str, Any]] = None
+        self._cloud: Optional[Dict[str, Any]] = None
+        # Rows of a restored snapshot, in place of a session.
+        self._restored: Optional[Dict[str, List[Dict[str, Any]]]] = None
+        if autostart:
+            self.start()
+
+    def start(self) -> None:
+        """Begin to track; a tracker runs once."""
+        if self.stop_time is not None or self._restored is not None:
+            raise RuntimeError(
+                "Resource tracker already stopped. Create a new instance instead of trying to restart it."
+            )
+        if self._session is not None:
+            raise RuntimeError("Resource tracker already running, cannot start again.")
+        self._forks_before = int(_engine.system_reading()["forks"] or 0)
+        self._session = _engine.start(
+            pid=None if self.pid == os.getpid() else self.pid,
+            interval=self.interval,
+            track_system=self.track_system,
+        )
+        self.start_time = time.time()
+
+    def stop(self, exit_code: int = 0, run_status: str = "finished") -> None:
+        """Stop tracking and keep what was collected."""
+        if self._session is not None:
+            self._session.stop()
+        if self.stop_time is None:
+            self.stop_time = time.time()
+
+    def cleanup(self) -> None:
+        """Release the background thread; `stop` does the same and keeps the data."""
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        return self._session is not None and self._session.running
+
+    def _rows(self) -> Dict[str, List[Dict[str, Any]]]:
+        if self._restored is not None:
+            return self._restored
+        if self._session is None:
+            return {"process": [], "system": []}
+        series = Series(self._session)
+        process = process_rows(series, self.pid, self.children) if self.track_processes else []
+        system = system_rows(series, self._forks_before) if self.track_system else []
+        return {"process": process, "system": system}
+
+    @property
+    def n_samples(self) -> int:
+        return max(len(rows) for rows in self._rows().values())
+
+    def wait_for_samples(self, n: int = 1, timeout: float = 5) -> None:
+        """Block until `n` samples are there; `RuntimeError` after `timeout` seconds."""
+        end = time.monotonic() + timeout
+        while self.n_samples < n:
+            if time.monotonic() > end:
+                raise RuntimeError(f"Timed out waiting for {n} samples: {self.n_samples} after {timeout} s")
+            time.sleep(min(self.interval / 4, 0.05))
+
+    @property
+    def process_metrics(self) -> TinyDataFrame:
+        """Rows of the tracked process(es)."""
+        return TinyDataFrame(self._rows()["process"])
+
+    @property
+    def system_metrics(self) -> TinyDataFrame:
+        """Rows of the machine."""
+        return TinyDataFrame(self._rows()["system"])
+
+    def get_combined_metrics(
+        self,
+        bytes: bool = False,
+        human_names: bool = False,
+        system_prefix: Optional[str] = None,
+        process_prefix: Optional[str] = None,
+        offset: Optional[int] = None,
+    ) -> TinyDataFrame:
+        """Both tables side by side, with prefixes; everything in bytes and plain words if asked."""
+        rows = self._rows()
+        prefixes = {
+            "system": ("System " if human_names else "system_") if system_prefix is None else system_prefix,
+            "process": ("Process " if human_names else "process_") if process_prefix is None else process_prefix,
+        }
+        present = [kind for kind in ("system", "process") if rows[kind]]
+        if not present:
+            return TinyDataFrame([])
+        length = min(len(rows[kind]) for kind in present)
+        first = 0 if offset is None else offset
+        stamp = HUMAN_NAMES_MAPPING["timestamp"] if human_names else "timestamp"
+        data: Dict[str, List[Any]] = {stamp: [r["timestamp"] for r in rows[present[0]][first:length]]}
+        for kind in present:
+            for column in rows[kind][0]:
+                if column == "timestamp":
+                    continue
+                factor = BYTE_MAPPING.get(column, 1) if bytes else 1
+                name = prefixes[kind] + (HUMAN_NAMES_MAPPING[column] if human_names else column)
+                values = [row[column] for row in rows[kind][first:length]]
+                data[name] = values if factor == 1 else [v * factor for v in values]
+        return TinyDataFrame(data)
+
+    def stats(self, specs: Sequence[StatSpec] = tuple(DEFAULT_SPECS)) -> Dict[str, Dict[str, Any]]:
+        """Statistics over the combined metrics."""
+        combined = self.get_combined_metrics()
+        if len(combined) == 0:
+            raise RuntimeError("No metrics collected (yet)")
+        tracked = [s for s in specs if s.column == "timestamp" or self._tracks(s.column)]
+        return combined.stats(tracked)
+
+    def _tracks(self, column: str) -> bool:
+        """Default statistics speak of both tables; leave out those of a table that was not wanted."""
+        rows = self._rows()
+        return not (column.startswith("process_") and not rows["process"]) and not (
+            column.startswith("system_") and not rows["system"]
+        )
+
+    @property
+    def server_info(self) -> Optional[Dict[str, Any]]:
+        """Hardware of the server and whether it seems `dedicated` to the tracked process or `shared`."""
+        if self._server is None and self.discover_server:
+            self._server = get_server_info()
+        if self._server is None:
+            return None
+        rows = self._rows()
+        self._server["allocation"] = _advice.allocation(rows["process"], rows["system"])
+        return self._server
+
+    @property
+    def cloud_info(self) -> Optional[Dict[str, Any]]:
+        if self._cloud is None and self.discover_cloud:
+            self._cloud = get_cloud_info()
+        return self._cloud
+
+    def recommend_resources(self, historical_stats: Sequence[Dict[str, Any]] = ()) -> Dict[str, int]:
+        """Cores, memory (MiB), GPUs and VRAM (MiB) to ask for next time."""
+        return _advice.recommend_resources([self.stats(), *historical_stats])
+
+    def recommend_server(self, **kwargs: Any) -> Dict[str, Any]:
+        """The cheapest server of the built-in catalogue that fits; keywords narrow the choice."""
+        return _advice.recommend_server(self.recommend_resources(), kwargs)
+
+    def report(
+        self,
+        integration: str = "standalone",
+        historical_stats: Sequence[Dict[str, Any]] = (),
+        status_failed: bool = False,
+        integration_version: Optional[str] = None,
+    ) -> Report:
+        """A self-contained HTML page of the run."""
+        return build_report(self, historical_stats, status_failed)
+
+    def snapshot(self) -> Dict[str, Any]:
+        """Everything collected so far, as plain values."""
+        rows = self._rows()
+        end = time.time() if self.stop_time is None else self.stop_time
+        begin = end if self.start_time is None else self.start_time
+        return {
+            "metadata": {
+                "version": _SNAPSHOT_VERSION,
+                "resource_tracker": {"version": "0.5.0", "implementation": "jobmeter"},
+                "pid": self.pid,
+                "children": self.children,
+                "interval": self.interval,
+                "method": self.method,
+                "autostart": self.autostart,
+                "track_processes": self.track_processes,
+                "track_system": self.track_system,
+                "discover_server": self.discover_server,
+                "discover_cloud": self.discover_cloud,
+                "start_time": begin,
+                "stop_time": end,
+                "duration": round(end - begin, 2),
+            },
+            "server_info": self.server_info,
+            "cloud_info": self.cloud_info,
+            "process_metrics": rows["process"],
+            "system_metrics": rows["system"],
+        }
+
+    @classmethod
+    def from_snapshot(cls, snapshot: Dict[str, Any]) -> ResourceTracker:
+        """A stopped tracker with the data of a snapshot."""
+        about = snapshot["metadata"]
+        names = ("pid", "children", "interval", "method", "track_processes", "track_system")
+        tracker = cls(
+            autostart=False,
+            discover_server=False,
+            discover_cloud=False,
+            **{name: about[name] for name in names},
+        )
+        tracker.start_time, tracker.stop_time = about["start_time"], about["stop_time"]
+        tracker._restored = {"process": snapshot["process_metrics"], "system": snapshot["system_metrics"]}
+        tracker._server, tracker._cloud = snapshot["server_info"], snapshot["cloud_info"]
+        return tracker
+
+    def dumps(self) -> str:
+        return json.dumps(self.snapshot())
+
+    @classmethod
+    def loads(cls, s: str) -> ResourceTracker:
+        return cls.from_snapshot(json.loads(s))
+
+    def dump(self, file: str) -> None:
+        """Write a snapshot as gzipped JSON."""
+        descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as raw, gzip.open(raw, "wt", encoding="utf-8") as out:
+            out.write(self.dumps())
+
+    @classmethod
+    def load(cls, file: str) -> ResourceTracker:
+        with gzip.open(file, "rt", encoding="utf-8") as source:
+            return cls.loads(source.read())

@@ -1,0 +1,100 @@
+/** Numbers for people; the same rules as crates/jobmeter-report/src/format.rs. */
+import type { Measure } from './data.ts';
+
+const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+
+export function number(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return '0';
+  if (size >= 1e15 || size < 0.0005) return value.toExponential(1);
+  if (size >= 99.95) return Math.round(value).toLocaleString('en-US');
+  const digits = size >= 9.995 ? 1 : size >= 0.0995 ? 2 : 4;
+  return String(Number(value.toFixed(digits)));
+}
+
+export function bytes(value: number): string {
+  let unit = 0;
+  while (Math.abs(value) >= 1023.5 && unit + 1 < BINARY.length) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${number(unit === 0 ? Math.round(value) : value)} ${BINARY[unit]}`;
+}
+
+export function duration(seconds: number): string {
+  if (seconds === 0) return '0 s';
+  if (seconds < 1e-3) return `${number(seconds * 1e6)} µs`;
+  if (seconds < 0.9995) return `${number(seconds * 1e3)} ms`;
+  if (seconds < 99.95) return `${number(seconds)} s`;
+  const whole = Math.round(seconds);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  if (whole >= 86_400) return `${Math.floor(whole / 86_400)} d ${two((whole / 3_600) % 24)} h`;
+  if (whole >= 3_600) return `${Math.floor(whole / 3_600)} h ${two((whole / 60) % 60)} min`;
+  return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+}
+
+/** A point in time, to the second even after hours. */
+export function moment(seconds: number): string {
+  if (seconds < 99.95) return duration(seconds);
+  const whole = Math.round(seconds);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  const rest = `${two((whole / 60) % 60)}:${two(whole % 60)}`;
+  return whole >= 3_600 ? `${Math.floor(whole / 3_600)}:${rest} h` : `${rest} min`;
+}
+
+export function measure(kind: Measure, value: number): string {
+  switch (kind) {
+    case 'bytes': return bytes(value);
+    case 'bytes_per_second': return `${bytes(value)}/s`;
+    case 'count_per_second': return `${number(value)}/s`;
+    case 'ratio': return `${number(value * 100)} %`;
+    case 'watts': return `${number(value)} W`;
+    case 'celsius': return `${number(value)} °C`;
+    case 'hertz': return `${number(value / 1e6)} MHz`;
+    default: return number(value);
+  }
+}
+
+/** 1, 2 or 5 times a power of ten, not below `least`. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5].find((factor) => factor * power >= least * 0.999999) ?? 10) * power;
+}
+
+/** Round marks from zero to above the highest value, in the unit that people read. */
+export function valueMarks(kind: Measure, highest: number, steps: number): number[] {
+  if (!(highest > 0)) highest = 1;
+  const binary = kind === 'bytes' || kind === 'bytes_per_second';
+  const unit = binary ? 1024 ** Math.max(0, Math.floor(Math.log(highest) / Math.log(1024))) : 1;
+  const step = roundStep(highest / unit / steps) * unit;
+  const count = Math.max(1, Math.ceil(highest / step - 1e-9));
+  return Array.from({ length: count + 1 }, (_, index) => index * step);
+}
+
+const TIME_STEPS = [
+  60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 864_000,
+];
+
+/** Round points in time between two ends. */
+export function timeMarks(from: number, to: number, steps: number): number[] {
+  const least = Math.max((to - from) / Math.max(steps, 1), 1e-9);
+  let step = roundStep(least);
+  if (least > 10 && least <= 30) step = least > 20 ? 30 : 20;
+  if (least > 30) step = TIME_STEPS.find((candidate) => candidate >= least) ?? roundStep(least);
+  const marks: number[] = [];
+  for (let index = Math.ceil(from / step - 1e-9); index * step <= to + 1e-9; index += 1) marks.push(index * step);
+  return marks;
+}
+
+/** The label of a time mark, as fine as the marks are apart. */
+export function clock(seconds: number, step: number): string {
+  if (Math.abs(seconds) < 1e-12) return '0';
+  if (seconds < 60 || step < 1) return seconds < 1 ? `${number(seconds * 1e3)} ms` : `${Number(seconds.toFixed(4))} s`;
+  const whole = Math.round(seconds);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  if (whole >= 3_600) {
+    const tail = step < 60 ? `:${two(whole % 60)}` : ' h';
+    return `${Math.floor(whole / 3_600)}:${two((whole / 60) % 60)}${tail}`;
+  }
+  return whole % 60 === 0 && step >= 60 ? `${whole / 60} min` : `${Math.floor(whole / 60)}:${two(whole % 60)}`;
+}
