@@ -47,6 +47,11 @@ impl Lane {
 
     pub(crate) fn learn(&mut self, units: u64) {
         let step = units.wrapping_sub(self.units);
+        if step == 0 && self.step == 0 {
+            // An idle column, as most are: both guesses were right and nothing changes.
+            self.present = true;
+            return;
+        }
         let still = width(zigzag(step));
         let moving = width(zigzag(step.wrapping_sub(self.step)));
         self.trust = (self.trust + still - moving).clamp(-TRUST_LIMIT, TRUST_LIMIT);
