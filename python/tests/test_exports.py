@@ -121,7 +121,7 @@ def test_polars(exported: tuple[Path, dict, list[dict]]) -> None:
     folder, _, samples = exported
     for frame in (
         polars.read_parquet(folder / "samples.parquet"),
-        polars.read_ipc(folder / "samples.arrow", memory_map=False),
+        polars.read_ipc(folder / "samples.arrow"),
         polars.read_csv(folder / "samples.csv", infer_schema_length=None),
     ):
         for name, (total, unknown) in sums(samples).items():
