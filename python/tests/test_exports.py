@@ -138,8 +138,8 @@ def test_duckdb(exported: tuple[Path, dict, list[dict]]) -> None:
         source = f"{reader}('{folder / file}')"
         for name, (total, unknown) in sums(samples).items():
             query = f'SELECT coalesce(sum("{name}"), 0), count(*) - count("{name}") FROM {source}'
-            found = duckdb.sql(query).fetchone()
-            assert found is not None and (int(found[0]), found[1]) == (total, unknown), (file, name)
+            [found] = duckdb.sql(query).fetchall()
+            assert (int(found[0]), found[1]) == (total, unknown), (file, name)
 
 
 def test_sqlite(exported: tuple[Path, dict, list[dict]]) -> None:
