@@ -64,7 +64,7 @@ impl GpuArgs {
                 None
             }
             Ok(None) if self.no_gpu => None,
-            Ok(None) => Some(format!("no GPU found (looked for {looked_for})")),
+            Ok(None) => Some(format!("jobmeter: no GPU found (looked for {looked_for})")),
             Err(error) => {
                 meter.warn("gpu", error.to_string());
                 None
