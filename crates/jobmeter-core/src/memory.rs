@@ -101,9 +101,17 @@ impl MemoryMeter {
         let mut shares = self.estimate(&all);
         if self.wants_pass(&all, &shares) && self.pass(tree, all[2].count, elapsed_ns) {
             let verified = sums(tree, true).map(|sums| sums.shares());
-            all = sums(tree, false);
-            self.verified = Some((all[2].count, verified));
-            shares = verified;
+            // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
+            tree.refresh_memory();
+            let after = sums(tree, false);
+            let moved = after[2].rss.abs_diff(all[2].rss) > all[2].rss / 64;
+            all = after;
+            shares = if moved {
+                self.estimate(&all)
+            } else {
+                self.verified = Some((all[2].count, verified));
+                verified
+            };
         }
         let mut result = [Resident::default(); 3];
         for index in 0..3 {

@@ -212,7 +212,7 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// Writes aside, then renames: nobody ever sees half a file. Mode 0600.
-fn write_aside(path: &Path, bytes: &[u8], force: bool) -> std::io::Result<()> {
+pub(crate) fn write_aside(path: &Path, bytes: &[u8], force: bool) -> std::io::Result<()> {
     let is_special = path.metadata().is_ok_and(|meta| !meta.is_file());
     if is_special {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);

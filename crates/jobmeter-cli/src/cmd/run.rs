@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     measure: MeasureArgs,
     /// The command and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -125,7 +125,7 @@ fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
     match error {
         LaunchError::Spawn(SpawnError::Exec(error)) => {
             let (code, text) = match error.raw_os_error() {
-                Some(libc::ENOENT | libc::ENOTDIR) => (NOT_FOUND, "there is no such command".to_owned()),
+                Some(libc::ENOENT) => (NOT_FOUND, "there is no such command".to_owned()),
                 Some(libc::EACCES) => {
                     (NOT_EXECUTABLE, "it may not be executed (a directory, or no x permission)".to_owned())
                 }
