@@ -120,6 +120,8 @@ fn the_summary_equals_the_script() {
     let system = &summary["system"];
     assert_eq!(value(system, "gpu_memory_bytes_mean"), Some((2100 * MIB) as f64));
     assert_eq!(value(system, "gpu_busy_ppm_mean"), Some(2_400_000.0));
+    assert_eq!(value(system, "gpu_hardware_ratio_mean"), Some(0.8));
+    assert_eq!(value(&summary["combined"], "gpu_hardware_ratio_max"), Some(0.2));
     assert_eq!(value(system, "gpu_power_mw_max"), Some(750_000.0));
     let gpu = &summary["gpus"][0];
     assert_eq!(value(&gpu["figures"], "gpu_temperature_mc_max"), Some(71_000.0));

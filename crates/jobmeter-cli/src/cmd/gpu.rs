@@ -2,7 +2,7 @@
 
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
-use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint};
+use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
 use std::path::Path;
 use std::time::Duration;
 
@@ -74,6 +74,7 @@ impl GpuArgs {
 
     pub(crate) fn estimate(&self, summary: &mut Summary) {
         footprint::estimate(summary, self.carbon_intensity);
+        hardware::add_ratios(summary);
     }
 
     fn config(&self, job: GpuJob) -> GpuConfig {
