@@ -16,7 +16,7 @@ pub fn add_ratios(summary: &mut Summary) {
         for suffix in ["max", "mean"] {
             let key = format!("{}_{suffix}", Metric::GpuBusyPpm.key());
             if let Some(sum_ppm) = figures.get(&key).and_then(Figure::as_f64) {
-                let ratio = sum_ppm / 1e6 / expected as f64;
+                let ratio = sum_ppm / (1e6 * expected as f64);
                 let figure =
                     Figure::float(ratio, Quality::Sampled).because(format!("of {expected} expected GPUs"));
                 figures.insert(format!("gpu_hardware_ratio_{suffix}"), figure);

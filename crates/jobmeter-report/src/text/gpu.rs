@@ -19,7 +19,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
 }
 
 fn busy(summary: &Summary) -> Option<String> {
-    let count = summary.gpus.iter().filter(|gpu| gpu.facts.get("mig_enabled").is_none()).count();
+    let count = summary.gpus.iter().filter(|gpu| !gpu.facts.contains_key("mig_enabled")).count();
     let mut parts = Vec::new();
     for (label, figures) in [("job", &summary.combined), ("machine", &summary.system)] {
         if let (Some(mean), Some(max)) = (get(figures, "gpu_busy_ppm_mean"), get(figures, "gpu_busy_ppm_max"))
