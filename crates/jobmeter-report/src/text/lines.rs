@@ -11,6 +11,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.extend(summary.run.wall_ns.map(|ns| ("time", format_duration_ns(ns))));
     lines.extend(cpu(combined, Some(summary.run.expected_cores)).map(|text| ("CPU", text)));
     lines.extend(ram(combined).map(|text| ("RAM", text)));
+    lines.extend(super::gpu::lines(summary));
     lines.extend(processes(combined).map(|text| ("processes", text)));
     lines.extend(bytes(combined).map(|text| ("disk", text)));
     lines.extend(faults(combined).map(|text| ("kernel", text)));
