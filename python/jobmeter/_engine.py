@@ -37,31 +37,31 @@ if TYPE_CHECKING:
         @property
         def running(self) -> bool: ...
         def mark(self, name: str, kind: str) -> None: ...
-        def tick(self) -> None: ...
         def stop(self) -> None: ...
 
 
 def start(
     *,
     pid: Optional[int] = None,
-    interval: float = 1.0,
+    interval: Optional[float] = None,
     name: Optional[str] = None,
     expected_cores: Optional[float] = None,
     gpu_uuids: Optional[Sequence[str]] = None,
     record: Optional[str] = None,
-    track_system: bool = True,
 ) -> Session:
-    """Begin to measure process `pid` (this one when `None`) and its descendants."""
+    """Begin to measure process `pid` (this one when `None`) and its descendants.
+
+    Without an `interval` (seconds), samples are close together at first and further apart later.
+    """
     from . import _native
 
     return _native.Session(
         pid=pid,
-        interval_ns=round(interval * 1e9),
+        interval_ns=None if interval is None else round(interval * 1e9),
         name=name,
         expected_cores=expected_cores,
         gpu_uuids=None if gpu_uuids is None else list(gpu_uuids),
         record=record,
-        track_system=track_system,
     )
 
 

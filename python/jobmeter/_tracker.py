@@ -35,7 +35,7 @@ class Tracker(Run):
     def __init__(
         self,
         name: Optional[str] = None,
-        interval: Union[float, str] = 1.0,
+        interval: Union[float, str, None] = None,
         pid: Optional[int] = None,
         expected_cores: Optional[float] = None,
         gpu_uuids: Optional[Sequence[str]] = None,
@@ -43,7 +43,7 @@ class Tracker(Run):
     ) -> None:
         super().__init__()
         self.name = name
-        self.interval = _seconds(interval)
+        self.interval = None if interval is None else _seconds(interval)
         if pid is not None and pid <= 0:
             raise ValueError(f"pid must be the number of a process, not {pid}")
         if expected_cores is not None and not expected_cores > 0:
@@ -139,7 +139,7 @@ class Tracker(Run):
 
 def track(
     name: Optional[str] = None,
-    interval: Union[float, str] = 1.0,
+    interval: Union[float, str, None] = None,
     pid: Optional[int] = None,
     expected_cores: Optional[float] = None,
     gpu_uuids: Optional[Sequence[str]] = None,
@@ -147,8 +147,9 @@ def track(
 ) -> Tracker:
     """`with jobmeter.track() as run:` measures the block; afterwards `run` holds what it needed.
 
-    `interval` is in seconds, or text with a unit (`"100ms"`). `pid` measures another process. `record`
-    also writes a run file, which `jobmeter show` and `jobmeter.load` read.
+    `interval` is in seconds, or text with a unit (`"100ms"`); without one, samples are close together at
+    first and further apart later. `pid` measures another process. `record` also writes a run file, which
+    `jobmeter show` and `jobmeter.load` read.
     """
     return Tracker(name, interval, pid, expected_cores, gpu_uuids, record)
 

@@ -26,6 +26,13 @@ const SYSTEM_PERIOD_NS: u64 = 100_000_000;
 static METERS_CPU_NS: AtomicU64 = AtomicU64::new(0);
 static METERS_THREADS: AtomicU64 = AtomicU64::new(0);
 
+/// In a child after fork: the meters of the parent are not in this process. Only stores to atomics, so it may
+/// be called between fork and exec.
+pub fn forget_meters_of_parent() {
+    METERS_CPU_NS.store(0, Ordering::Relaxed);
+    METERS_THREADS.store(0, Ordering::Relaxed);
+}
+
 /// What the meter looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {

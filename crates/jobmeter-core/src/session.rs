@@ -10,7 +10,7 @@ use crate::sys::{self, EventFd};
 use crate::verdict;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -33,6 +33,15 @@ pub struct SessionConfig {
     pub interval_ns: Option<u64>,
     pub sinks: Vec<Box<dyn Sink + Send>>,
     pub extras: Vec<Box<dyn Extra>>,
+    pub inbox: Option<Inbox>,
+}
+
+/// A descriptor that the thread also waits on, such as the pipe of marks; `deliver` is called, without any
+/// lock held, when it is readable. It stays open until the session has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Inbox {
+    pub fd: RawFd,
+    pub deliver: fn(),
 }
 
 pub struct Session {
@@ -68,7 +77,7 @@ impl Session {
         let thread = std::thread::Builder::new()
             .name("jobmeter".to_owned())
             .stack_size(256 * 1024)
-            .spawn(move || tick_until_woken(&for_thread, cadence, watched.as_ref()))?;
+            .spawn(move || tick_until_woken(&for_thread, cadence, watched.as_ref(), config.inbox))?;
         Ok(Session { shared, thread: Some(thread), info, limits, creator_pid: std::process::id() })
     }
 
@@ -152,10 +161,16 @@ impl Drop for Session {
     }
 }
 
-fn tick_until_woken(shared: &Shared, mut cadence: Cadence, watched: Option<&OwnedFd>) -> (u64, u64) {
+fn tick_until_woken(
+    shared: &Shared,
+    mut cadence: Cadence,
+    watched: Option<&OwnedFd>,
+    inbox: Option<Inbox>,
+) -> (u64, u64) {
+    let inbox_fd = inbox.map_or(-1, |inbox| inbox.fd);
     let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
     loop {
-        let fds = [shared.wake.as_raw_fd(), cadence.timer().as_raw_fd(), exit];
+        let fds = [shared.wake.as_raw_fd(), cadence.timer().as_raw_fd(), exit, inbox_fd];
         let Ok(ready) = sys::wait_readable(&fds, -1) else { break };
         if ready & 1 != 0 {
             break;
@@ -164,6 +179,11 @@ fn tick_until_woken(shared: &Shared, mut cadence: Cadence, watched: Option<&Owne
             // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
             shared.lock().tick();
             exit = -1;
+        }
+        if ready & 8 != 0
+            && let Some(inbox) = inbox
+        {
+            (inbox.deliver)();
         }
         let interval_ns = cadence.interval_ns();
         let ticked = cadence.run_if_due(|| {

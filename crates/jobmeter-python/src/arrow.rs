@@ -141,7 +141,6 @@ fn batch(table: &Arc<TableData>) -> ArrowArray {
         let valid = data.validity().map_or(null(), |bits| bits.as_ptr().cast());
         let buffers = match data {
             Data::UInt(values, _) => vec![valid, values.as_ptr().cast()],
-            Data::Float(values, _) => vec![valid, values.as_ptr().cast()],
             Data::Text { offsets, bytes, .. } => vec![valid, offsets.as_ptr().cast(), bytes.as_ptr().cast()],
         };
         array(table, table.rows, data.null_count() as i64, buffers)

@@ -2,16 +2,32 @@
 //! interpreter lock; what is measured and how belongs to jobmeter-core.
 
 mod arrow;
+mod background;
+mod gpu;
+mod hub;
 mod memory;
 mod readings;
+mod servers;
+mod session;
 mod table;
 
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _native {
+    use super::*;
+
     #[pymodule_export]
-    use crate::readings::{process_reading, system_reading};
+    use crate::readings::{gpus, process_reading, system_reading};
+    #[pymodule_export]
+    use crate::servers::recommend_server;
+    #[pymodule_export]
+    use crate::session::{Recording, Session, load, mark_outer};
     #[pymodule_export]
     use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

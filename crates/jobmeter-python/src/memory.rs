@@ -1,10 +1,10 @@
-//! The samples of a session kept in memory, column by column, and the tables made of them.
+//! A run column by column, and the tables made of it.
 
 use crate::table::{Data, Table};
 use jobmeter_core::{Column, Event, MarkKind, Metric, Scope, Sink};
 use std::collections::HashMap;
 
-/// Everything a session said. Columns that appear late are unknown before they appeared.
+/// Everything a run said. Columns that appear late are unknown before they appeared.
 #[derive(Default)]
 pub(crate) struct Memory {
     columns: Vec<Column>,
@@ -32,8 +32,11 @@ impl Sink for Memory {
 }
 
 impl Memory {
-    pub(crate) fn ticks(&self) -> usize {
-        self.t_ns.len()
+    /// The whole stream of a run.
+    pub(crate) fn of(run: &jobmeter_record::Run) -> Memory {
+        let mut memory = Memory::default();
+        run.replay(&mut memory);
+        memory
     }
 
     pub(crate) fn samples(&self) -> Table {

@@ -4,12 +4,16 @@ use jobmeter_core::probe::mounts;
 use jobmeter_core::probe::system::SystemProbe;
 use jobmeter_core::tree::Tree;
 use jobmeter_core::{process::Process, process::Scale};
-use pyo3::exceptions::PyProcessLookupError;
+use jobmeter_gpu::{GpuConfig, GpuMonitor};
+use pyo3::exceptions::{PyOSError, PyProcessLookupError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
+use std::time::Duration;
 
-const FOR_EVER_NS: u64 = u64::MAX;
+const FOR_EVER_NS: u64 = u64::MAX / 2;
+/// A driver that takes longer to start is reported as such.
+const DRIVER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Cumulative counters and levels of a process, and of its descendants when `children` is set. CPU time and
 /// I/O include the children that were waited for.
@@ -76,6 +80,24 @@ impl ProcessReading {
             sum.1 += io.write_storage_bytes;
         }
     }
+}
+
+/// The devices that a driver shows; none where there is no driver.
+#[pyfunction]
+pub(crate) fn gpus(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let devices = py.detach(|| GpuMonitor::list(GpuConfig::default(), DRIVER_PATIENCE));
+    let devices = devices.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    devices
+        .iter()
+        .map(|device| {
+            let dict = PyDict::new(py);
+            dict.set_item("uuid", &device.uuid)?;
+            dict.set_item("brand", device.brand.key())?;
+            dict.set_item("name", &device.name)?;
+            dict.set_item("memory_total_bytes", device.memory_total_bytes)?;
+            Ok(dict)
+        })
+        .collect()
 }
 
 /// Counters since boot and levels of the machine. Unknown figures are `None`.

@@ -12,19 +12,18 @@ pub(crate) type Validity = Option<Vec<u8>>;
 
 pub(crate) enum Data {
     UInt(Vec<u64>, Validity),
-    Float(Vec<f64>, Validity),
     Text { offsets: Vec<i32>, bytes: Vec<u8>, validity: Validity },
 }
 
 impl Data {
     pub(crate) fn uints(values: impl IntoIterator<Item = Option<u64>>) -> Data {
-        let (values, validity) = split(values, 0);
-        Data::UInt(values, validity)
-    }
-
-    pub(crate) fn floats(values: impl IntoIterator<Item = Option<f64>>) -> Data {
-        let (values, validity) = split(values, 0.0);
-        Data::Float(values, validity)
+        let mut bits = Bits::default();
+        let known = values.into_iter().map(|value| {
+            bits.push(value.is_some());
+            value.unwrap_or(0)
+        });
+        let known = known.collect();
+        Data::UInt(known, bits.finish())
     }
 
     pub(crate) fn texts(values: impl IntoIterator<Item = Option<String>>) -> Data {
@@ -44,21 +43,19 @@ impl Data {
     pub(crate) fn format(&self) -> &'static CStr {
         match self {
             Data::UInt(..) => c"L",
-            Data::Float(..) => c"g",
             Data::Text { .. } => c"u",
         }
     }
 
     pub(crate) fn validity(&self) -> Option<&[u8]> {
         match self {
-            Data::UInt(_, bits) | Data::Float(_, bits) | Data::Text { validity: bits, .. } => bits.as_deref(),
+            Data::UInt(_, bits) | Data::Text { validity: bits, .. } => bits.as_deref(),
         }
     }
 
     fn len(&self) -> usize {
         match self {
             Data::UInt(values, _) => values.len(),
-            Data::Float(values, _) => values.len(),
             Data::Text { offsets, .. } => offsets.len() - 1,
         }
     }
@@ -75,9 +72,6 @@ impl Data {
         let valid = |index: usize| self.is_valid(index);
         match self {
             Data::UInt(values, _) => {
-                PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
-            }
-            Data::Float(values, _) => {
                 PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
             }
             Data::Text { offsets, bytes, .. } => PyList::new(
@@ -114,18 +108,6 @@ impl Bits {
     fn finish(self) -> Validity {
         self.any_null.then_some(self.bytes)
     }
-}
-
-fn split<T: Copy>(values: impl IntoIterator<Item = Option<T>>, filler: T) -> (Vec<T>, Validity) {
-    let mut bits = Bits::default();
-    let plain = values
-        .into_iter()
-        .map(|value| {
-            bits.push(value.is_some());
-            value.unwrap_or(filler)
-        })
-        .collect();
-    (plain, bits.finish())
 }
 
 pub(crate) struct TableData {
@@ -174,7 +156,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let stream = arrow::stream(Arc::clone(&self.data));
-        PyCapsule::new_with_destructor(py, stream, Some(c"arrow_array_stream".to_owned()), |mut stream, _| {
+        PyCapsule::new_with_value_and_destructor(py, stream, c"arrow_array_stream", |mut stream, _| {
             if let Some(release) = stream.release {
                 // SAFETY: nobody took the stream out of the capsule, so it is still ours to release.
                 unsafe { release(&raw mut stream) };
@@ -184,7 +166,7 @@ impl Table {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = arrow::table_schema(&self.data);
-        PyCapsule::new_with_destructor(py, schema, Some(c"arrow_schema".to_owned()), |mut schema, _| {
+        PyCapsule::new_with_value_and_destructor(py, schema, c"arrow_schema", |mut schema, _| {
             if let Some(release) = schema.release {
                 // SAFETY: as for the stream.
                 unsafe { release(&raw mut schema) };

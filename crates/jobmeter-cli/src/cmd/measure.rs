@@ -26,6 +26,8 @@ pub(crate) struct MeasureArgs {
     /// Cores that 100 % of the hardware stands for; without it those the job may use
     #[arg(long, value_name = "N", value_parser = parse_cores, help_heading = "Measuring")]
     pub(crate) expected_cores: Option<f64>,
+    #[command(flatten)]
+    pub(crate) gpu: super::gpu::GpuArgs,
 
     /// Write the summary to this file instead of standard error
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

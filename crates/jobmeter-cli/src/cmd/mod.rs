@@ -1,8 +1,14 @@
 //! One file per subcommand: arguments and wiring; the work is in the libraries.
 
+pub(crate) mod advise;
 pub(crate) mod attach;
+pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod drawn;
+pub(crate) mod export;
+pub(crate) mod gpu;
+pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod ls;
 pub(crate) mod mark;
@@ -13,4 +19,6 @@ pub(crate) mod prune;
 pub(crate) mod report;
 pub(crate) mod rm;
 pub(crate) mod run;
+pub(crate) mod servers;
 pub(crate) mod show;
+pub(crate) mod views;

@@ -96,7 +96,6 @@ class ResourceTracker:
         self._session = _engine.start(
             pid=None if self.pid == os.getpid() else self.pid,
             interval=self.interval,
-            track_system=self.track_system,
         )
         self.start_time = time.time()
 

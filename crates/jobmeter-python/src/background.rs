@@ -1,0 +1,191 @@
+//! A measurement in the background: the engine's session, and the run in memory that its samples go to.
+
+use crate::gpu::GpuColumns;
+use crate::hub::{self, Ticket};
+use jobmeter_core::cgroup::Membership;
+use jobmeter_core::meter::{Extra, Target};
+use jobmeter_core::session::{Session, SessionConfig};
+use jobmeter_core::summary::Limits;
+use jobmeter_core::sys;
+use jobmeter_core::watch::{self, TargetError};
+use jobmeter_core::{Column, Event, MarkKind, RunInfo, Sink, Summary, supervise};
+use jobmeter_gpu::{GpuConfig, GpuError};
+use jobmeter_record::{RecordError, SharedBuffer, Writer};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) struct Options {
+    /// Another process; `None` is the one we are part of.
+    pub(crate) pid: Option<i32>,
+    /// Fixed distance of ticks, or adaptive.
+    pub(crate) interval_ns: Option<u64>,
+    pub(crate) name: Option<String>,
+    pub(crate) expected_cores: Option<f64>,
+    pub(crate) gpu_uuids: Option<Vec<String>>,
+    pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(crate) enum StartError {
+    Target(TargetError),
+    Gpu(GpuError),
+    Record(RecordError),
+    System(io::Error),
+}
+
+/// A measurement, under way or ended.
+pub(crate) struct Background {
+    live: Option<Live>,
+    ended: Option<Box<Summary>>,
+    buffer: SharedBuffer,
+}
+
+struct Live {
+    session: Arc<Session>,
+    /// Our place among the receivers of marks from child processes.
+    ticket: Option<Ticket>,
+    writers: Vec<Arc<Mutex<Writer>>>,
+    /// Readable once the other process has ended.
+    exit: Option<OwnedFd>,
+}
+
+/// A writer that the meter feeds and that we finish.
+struct Feed(Arc<Mutex<Writer>>);
+
+impl Sink for Feed {
+    fn define(&mut self, column: &Column) {
+        lock(&self.0).define(column);
+    }
+
+    fn event(&mut self, event: &Event) {
+        lock(&self.0).event(event);
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        lock(&self.0).tick(t_ns, values);
+    }
+}
+
+/// A panic elsewhere does not make the figures of a run unreadable.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Background {
+    pub(crate) fn start(options: Options) -> Result<Background, StartError> {
+        let own_pid = std::process::id() as i32;
+        let pid = options.pid.unwrap_or(own_pid);
+        if options.pid.is_some() {
+            watch::check_target(pid).map_err(StartError::Target)?;
+        }
+        let gpu =
+            GpuConfig { uuids: options.gpu_uuids.clone(), count_from_birth: false, ..GpuConfig::default() };
+        let gpu = GpuColumns::start(gpu).map_err(StartError::Gpu)?;
+        let limits = supervise::job_limits(&Membership::read(Path::new("/"), &pid.to_string()));
+        let info = run_info(&options, pid, &limits);
+        let buffer = SharedBuffer::default();
+        let mut targets = vec![jobmeter_record::Target::Memory(buffer.clone())];
+        targets.extend(options.record.map(jobmeter_record::Target::New));
+        let writers = targets
+            .into_iter()
+            .map(|target| Writer::create(target, &info).map(Mutex::new).map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(StartError::Record)?;
+        let exit = options.pid.and_then(|pid| sys::pidfd_open(pid).ok());
+        let mut ticket = options.pid.is_none().then(Ticket::take);
+        let config = SessionConfig {
+            target: options.pid.map_or(Target::Own, Target::Attached),
+            interval_ns: options.interval_ns,
+            sinks: writers.iter().map(|w| Box::new(Feed(Arc::clone(w))) as Box<dyn Sink + Send>).collect(),
+            extras: gpu.into_iter().map(|gpu| Box::new(gpu) as Box<dyn Extra>).collect(),
+            inbox: ticket.as_ref().and_then(Ticket::inbox),
+        };
+        let session = Session::start(config, info, limits).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => StartError::Target(TargetError::NotThere(pid)),
+            _ => StartError::System(error),
+        })?;
+        let session = Arc::new(session);
+        if let Some(ticket) = &mut ticket {
+            ticket.give(&session);
+        }
+        let live = Live { session, ticket, writers, exit };
+        Ok(Background { live: Some(live), ended: None, buffer })
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| {
+            live.exit
+                .as_ref()
+                .is_none_or(|exit| sys::wait_readable(&[exit.as_raw_fd()], 0).is_ok_and(|r| r == 0))
+        })
+    }
+
+    pub(crate) fn mark(&self, name: &str, kind: MarkKind) {
+        if let Some(live) = &self.live {
+            live.session.mark(name, kind);
+        }
+    }
+
+    /// Ends the run; once more does nothing. The error is of the run file: the figures are there all the same.
+    pub(crate) fn stop(&mut self) -> Result<(), RecordError> {
+        let Some(live) = self.live.take() else { return Ok(()) };
+        let Some(summary) = hub::sole(live.session).stop() else { return Ok(()) };
+        // The pipe may close only now: the session's thread waited on it until it ended.
+        drop(live.ticket);
+        let mut result = Ok(());
+        for writer in &live.writers {
+            result = result.and(lock(writer).finish(&summary));
+        }
+        self.ended = Some(Box::new(summary));
+        result
+    }
+
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        match &self.live {
+            Some(live) => live.session.snapshot(),
+            None => self.ended.as_deref().cloned(),
+        }
+    }
+
+    /// The run so far, as the bytes of a run file.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        // Events wait for the next tick; whoever looks wants them now.
+        for writer in self.live.iter().flat_map(|live| &live.writers) {
+            lock(writer).flush();
+        }
+        self.buffer.snapshot()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Nobody is left to hear of a run file that could not be finished.
+        drop(self.stop());
+    }
+}
+
+fn run_info(options: &Options, pid: i32, limits: &Limits) -> RunInfo {
+    let started_unix_ns = sys::realtime_ns();
+    let line = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let words: Vec<String> =
+        watch::command_of(pid).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+    RunInfo {
+        id: jobmeter_record::id::new_run_id(started_unix_ns),
+        jobmeter_version: env!("CARGO_PKG_VERSION").to_owned(),
+        mode: if options.pid.is_none() { "self" } else { "attach" }.to_owned(),
+        name: options.name.clone(),
+        command: jobmeter_record::redact::argv(&words),
+        cwd: cwd.to_string_lossy().into_owned(),
+        host: line("/proc/sys/kernel/hostname"),
+        kernel: line("/proc/sys/kernel/osrelease"),
+        pid,
+        started_unix_ns,
+        interval_ns: options.interval_ns,
+        expected_cores: options.expected_cores.unwrap_or_else(|| supervise::usable_cores(limits)),
+        system_cores: sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32,
+        ..RunInfo::default()
+    }
+}

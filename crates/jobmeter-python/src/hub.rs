@@ -1,0 +1,119 @@
+//! Marks from child processes: one pipe per process, shared by all trackers of it. Every tracker that runs
+//! gets every mark. After a fork the child starts with an empty hub; the pipe stays the parent's.
+
+use jobmeter_core::marks::MarkReceiver;
+use jobmeter_core::session::{Inbox, Session};
+use std::os::fd::AsRawFd;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+
+#[derive(Default)]
+struct Hub {
+    receiver: Option<MarkReceiver>,
+    members: Vec<Weak<Session>>,
+    /// Trackers that wait on the pipe; it goes with the last one.
+    tickets: usize,
+}
+
+/// Behind a pointer, so that a forked child can let go of it without touching its lock or dropping the
+/// parent's pipe.
+static HUB: AtomicPtr<Mutex<Hub>> = AtomicPtr::new(null_mut());
+
+fn hub() -> &'static Mutex<Hub> {
+    static WATCH_FORKS: Once = Once::new();
+    // SAFETY: the handler does nothing but store to atomics.
+    WATCH_FORKS.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(after_fork_in_child));
+    });
+    let present = HUB.load(Ordering::Acquire);
+    if !present.is_null() {
+        // SAFETY: hubs are leaked, so the pointer stays valid.
+        return unsafe { &*present };
+    }
+    let fresh = Box::into_raw(Box::<Mutex<Hub>>::default());
+    match HUB.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: leaked, as above.
+        Ok(_) => unsafe { &*fresh },
+        // SAFETY: `fresh` was never shared; the winner's pointer is leaked.
+        Err(winner) => unsafe {
+            drop(Box::from_raw(fresh));
+            &*winner
+        },
+    }
+}
+
+unsafe extern "C" fn after_fork_in_child() {
+    HUB.store(null_mut(), Ordering::Release);
+    jobmeter_core::meter::forget_meters_of_parent();
+}
+
+/// A tracker's hold on the pipe.
+pub(crate) struct Ticket {
+    inbox: Option<Inbox>,
+}
+
+impl Ticket {
+    pub(crate) fn take() -> Ticket {
+        let mut hub = lock();
+        if hub.receiver.is_none() {
+            hub.receiver = MarkReceiver::create().ok();
+        }
+        hub.tickets += 1;
+        let inbox = hub.receiver.as_ref().map(|receiver| Inbox { fd: receiver.as_raw_fd(), deliver });
+        Ticket { inbox }
+    }
+
+    pub(crate) fn inbox(&self) -> Option<Inbox> {
+        self.inbox
+    }
+
+    /// From now on marks go to this session too.
+    pub(crate) fn give(&mut self, session: &Arc<Session>) {
+        lock().members.push(Arc::downgrade(session));
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut hub = lock();
+        hub.members.retain(|member| member.strong_count() > 0);
+        hub.tickets -= 1;
+        if hub.tickets == 0 {
+            hub.receiver = None;
+        }
+    }
+}
+
+/// The session itself, out of what may be shared with a mark that is being delivered at this moment.
+pub(crate) fn sole(mut session: Arc<Session>) -> Session {
+    loop {
+        match Arc::try_unwrap(session) {
+            Ok(sole) => return sole,
+            Err(shared) => {
+                session = shared;
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+fn lock() -> MutexGuard<'static, Hub> {
+    hub().lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands what has come to all trackers. Called by any of their threads.
+fn deliver() {
+    let mut hub = lock();
+    let marks = hub.receiver.as_mut().map(MarkReceiver::take).unwrap_or_default();
+    if marks.is_empty() {
+        return;
+    }
+    let members: Vec<Arc<Session>> = hub.members.iter().filter_map(Weak::upgrade).collect();
+    drop(hub);
+    for mark in &marks {
+        for member in &members {
+            member.mark_of(mark);
+        }
+    }
+}

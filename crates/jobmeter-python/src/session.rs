@@ -1,0 +1,221 @@
+//! `Session` and `Recording`: a measurement under way, and a run file, with one way to read both.
+
+use crate::background::{Background, Options, StartError};
+use crate::memory::Memory;
+use crate::table::Table;
+use jobmeter_core::MarkKind;
+use jobmeter_core::replay::Replay;
+use jobmeter_core::watch::TargetError;
+use jobmeter_record::{RecordError, Run};
+use pyo3::exceptions::{
+    PyFileExistsError, PyOSError, PyPermissionError, PyProcessLookupError, PyRuntimeError, PyValueError,
+};
+use pyo3::prelude::*;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A measurement on a native thread. In a forked child it is inert: it belongs to the process that made it.
+#[pyclass(frozen, module = "jobmeter._native")]
+pub(crate) struct Session {
+    /// Not dropped in a forked child, where the thread does not exist and locks may be held for ever.
+    inner: ManuallyDrop<Mutex<Background>>,
+    owner: u32,
+}
+
+impl Session {
+    fn is_ours(&self) -> bool {
+        self.owner == std::process::id()
+    }
+
+    /// Runs `work` without the interpreter lock.
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Background) -> T + Send) -> PyResult<T> {
+        if !self.is_ours() {
+            let text = "this tracker belongs to the parent process; start a new one in the forked child";
+            return Err(PyRuntimeError::new_err(text));
+        }
+        Ok(py.detach(|| work(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))))
+    }
+
+    fn replayed(&self, py: Python<'_>) -> PyResult<Memory> {
+        self.with(py, |background| Run::from_bytes(background.bytes()).map(|run| Memory::of(&run)))?
+            .map_err(record_error)
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (*, pid, interval_ns, name, expected_cores, gpu_uuids, record))]
+    fn new(
+        py: Python<'_>,
+        pid: Option<i32>,
+        interval_ns: Option<u64>,
+        name: Option<String>,
+        expected_cores: Option<f64>,
+        gpu_uuids: Option<Vec<String>>,
+        record: Option<PathBuf>,
+    ) -> PyResult<Session> {
+        let pid = pid.filter(|pid| *pid != std::process::id() as i32);
+        let options = Options { pid, interval_ns, name, expected_cores, gpu_uuids, record };
+        let background = py.detach(|| Background::start(options)).map_err(start_error)?;
+        Ok(Session { inner: ManuallyDrop::new(Mutex::new(background)), owner: std::process::id() })
+    }
+
+    #[getter]
+    fn running(&self, py: Python<'_>) -> PyResult<bool> {
+        if !self.is_ours() {
+            return Ok(false);
+        }
+        self.with(py, |background| background.is_running())
+    }
+
+    /// Names this moment (`point`), or the `begin` or `end` of a phase.
+    fn mark(&self, py: Python<'_>, name: &str, kind: &str) -> PyResult<()> {
+        let kind = mark_kind(kind)?;
+        if self.is_ours() { self.with(py, |background| background.mark(name, kind)) } else { Ok(()) }
+    }
+
+    /// Ends the measurement; once more does nothing.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.is_ours() {
+            return Ok(());
+        }
+        self.with(py, Background::stop)?.map_err(record_error)
+    }
+
+    fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = self.with(py, |background| background.summary())?.ok_or_else(|| {
+            PyRuntimeError::new_err("the measurement broke off; its samples up to then are there")
+        })?;
+        serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    fn samples(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(self.replayed(py)?.samples())
+    }
+
+    fn processes(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(self.replayed(py)?.processes())
+    }
+
+    fn phases(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(self.replayed(py)?.phases())
+    }
+
+    fn marks(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(self.replayed(py)?.marks())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            // SAFETY: dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.inner) };
+        }
+    }
+}
+
+/// A run file: of a run that ended, crashed or still goes on.
+#[pyclass(frozen, module = "jobmeter._native")]
+pub(crate) struct Recording {
+    run: Run,
+}
+
+#[pymethods]
+impl Recording {
+    fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = py.detach(|| {
+            self.run.summary().unwrap_or_else(|| {
+                // Without its last word the summary is recomputed from the ticks.
+                let mut replay = Replay::default();
+                let replayed = self.run.replay(&mut replay);
+                replay.summary(self.run.info(), replayed.damage.map(|damage| damage.to_string()))
+            })
+        });
+        serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    fn samples(&self, py: Python<'_>) -> Table {
+        py.detach(|| Memory::of(&self.run).samples())
+    }
+
+    fn processes(&self, py: Python<'_>) -> Table {
+        py.detach(|| Memory::of(&self.run).processes())
+    }
+
+    fn phases(&self, py: Python<'_>) -> Table {
+        py.detach(|| Memory::of(&self.run).phases())
+    }
+
+    fn marks(&self, py: Python<'_>) -> Table {
+        py.detach(|| Memory::of(&self.run).marks())
+    }
+}
+
+/// Opens a run file.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Recording> {
+    let run = py.detach(|| Run::open(&path)).map_err(record_error)?;
+    Ok(Recording { run })
+}
+
+/// Passes a mark on to the run that wraps this process; without one, nothing happens.
+#[pyfunction]
+pub(crate) fn mark_outer(py: Python<'_>, name: String, kind: &str) -> PyResult<()> {
+    let kind = mark_kind(kind)?;
+    py.detach(|| {
+        // SAFETY: gettid cannot fail.
+        let tid = unsafe { libc::gettid() };
+        let mark = jobmeter_core::marks::Mark { kind, pid: std::process::id() as i32, tid, name };
+        // A program must run the same whether somebody measures it or not.
+        drop(jobmeter_core::marks::send(&mark));
+    });
+    Ok(())
+}
+
+fn mark_kind(kind: &str) -> PyResult<MarkKind> {
+    match kind {
+        "point" => Ok(MarkKind::Point),
+        "begin" => Ok(MarkKind::Begin),
+        "end" => Ok(MarkKind::End),
+        _ => Err(PyValueError::new_err(format!("a mark is a point, a begin or an end, not {kind:?}"))),
+    }
+}
+
+fn start_error(error: StartError) -> PyErr {
+    match error {
+        StartError::Target(error @ TargetError::NotThere(_)) => {
+            PyProcessLookupError::new_err(error.to_string())
+        }
+        StartError::Target(error) => PyValueError::new_err(error.to_string()),
+        StartError::Gpu(error) => PyValueError::new_err(error.to_string()),
+        StartError::Record(error) => record_error(error),
+        StartError::System(error) => system_error(&error, format!("cannot start to measure: {error}")),
+    }
+}
+
+fn record_error(error: RecordError) -> PyErr {
+    match &error {
+        RecordError::Exists { path } => PyFileExistsError::new_err(format!(
+            "{} exists already; choose another name or remove it first",
+            path.display()
+        )),
+        RecordError::Io { source, .. } => system_error(source, error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// Python's own kind of an error of the system.
+fn system_error(error: &io::Error, text: String) -> PyErr {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+        _ => match error.raw_os_error() {
+            // Python picks the subclass by the number: FileNotFoundError, IsADirectoryError …
+            Some(number) => PyOSError::new_err((number, text)),
+            None => PyOSError::new_err(text),
+        },
+    }
+}

@@ -1,0 +1,78 @@
+"""The code examples of the reseng.monitor page, shortened in time, on the real engine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, List
+
+import pytest
+from workloads import burn, hold
+
+from jobmeter.compat.reseng_monitor import ResourceMonitor, log_start_finish, usage_log
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+
+def write(file: "IO[bytes]", megabytes: int) -> None:
+    file.seek(0)
+    for _ in range(megabytes):
+        file.write(b"a" * (1 << 20))
+    file.flush()
+
+
+def test_the_monitor(tmp_path: Path) -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    monitor = ResourceMonitor(interval=0.1)
+    monitor.start()
+    monitor.tag("cpu v")
+    burn(0.4)
+    monitor.tag("cpu ^")
+    block = hold(60)
+    time.sleep(0.3)
+    monitor.tag("mem1 ^")
+    with TemporaryFile() as file:
+        write(file, 50)
+        monitor.tag("write ^")
+        time.sleep(0.2)
+    monitor.stop()
+    del block
+    assert monitor.df is not None and len(monitor.df) >= 5
+    assert monitor.df["cpu"].max() > 5.0
+    assert monitor.df["memory"].max() >= 60 << 20
+    # 50 MB went through write calls: the rates times the spans give them back.
+    spans = pd.Series(monitor.df.index).diff()
+    assert (monitor.df["write_chars"].to_numpy()[1:] * spans.to_numpy()[1:]).sum() >= 40 << 20
+    assert [label for _, label in monitor.tags] == ["cpu v", "cpu ^", "mem1 ^", "write ^"]
+    monitor.plot()
+    path = str(tmp_path / "m.json")
+    monitor.dump(path)
+    ResourceMonitor.load(path).plot()
+    matplotlib.pyplot.close("all")
+
+
+def test_usage_log_until_the_process_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=time.sleep, args=(0.5,))
+    child.start()
+    assert child.pid is not None
+    usage_log(child.pid, 0.1)
+    child.join()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "time,cpu,memory,read_bytes,read_chars,write_bytes,write_chars"
+    assert len(lines) >= 3 and all(len(line.split(",")) == 7 for line in lines)
+
+
+@log_start_finish
+def func(x: int) -> int:
+    time.sleep(0.05)
+    return x + 1
+
+
+def test_the_decorator_under_multiprocessing() -> None:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        result: List[int] = pool.map(func, range(4))
+    assert result == [1, 2, 3, 4]

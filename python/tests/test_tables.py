@@ -1,0 +1,81 @@
+"""Tables through the Arrow interface, with the libraries that people use."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from workloads import burn
+
+import jobmeter
+
+
+@pytest.fixture(scope="module")
+def run() -> jobmeter.Tracker:
+    with jobmeter.track(interval=0.01) as tracker:
+        with tracker.phase("work"):
+            burn(0.1)
+    return tracker
+
+
+def test_pyarrow(run: jobmeter.Tracker) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = pyarrow.table(run.samples())
+    assert table.num_rows == len(run.samples()) and table.column_names == run.samples().column_names
+    table.validate(full=True)
+    assert table.column("main_rss_bytes").to_pylist() == run.samples()["main_rss_bytes"]
+    assert pyarrow.table(run.phases()).column("name").to_pylist() == ["work"]
+    assert pyarrow.schema(run.samples()).names == table.column_names
+    # The buffers outlive the table they came from.
+    del run
+    assert table.column("t_ns").null_count == 0
+
+
+def test_polars(run: jobmeter.Tracker) -> None:
+    pytest.importorskip("polars", reason="polars is not installed")
+    frame = run.to_polars()
+    assert frame["main_cpu_ns"].to_list() == run.samples()["main_cpu_ns"]
+
+
+def test_duckdb(run: jobmeter.Tracker) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    samples = pyarrow.RecordBatchReader.from_stream(run.samples())
+    found = duckdb.sql("SELECT count(*), max(main_rss_bytes) FROM samples").fetchall()
+    assert found == [(len(run.samples()), max(run.samples()["main_rss_bytes"]))]
+
+
+def test_pandas(run: jobmeter.Tracker) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = run.to_pandas()
+    assert list(frame["main_rss_bytes"]) == run.samples()["main_rss_bytes"]
+    assert str(frame["t_ns"].dtype) == "int64"
+    ends = run.processes().to_pandas()["end_ns"]
+    assert ends.isna().any(), "what is unknown is not a number"
+
+
+def test_csv(run: jobmeter.Tracker, tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    text = run.to_csv(str(path))
+    assert path.read_text() == text and path.stat().st_mode & 0o777 == 0o600
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [int(r["t_ns"]) for r in rows] == run.samples()["t_ns"]
+    with jobmeter.track() as hostile:
+        hostile.mark('=cmd|" /C calc"!A0')
+    assert '"\'=cmd|' in hostile.marks().to_csv()
+
+
+def test_missing_columns_are_told(run: jobmeter.Tracker) -> None:
+    with pytest.raises(KeyError, match="there is no column"):
+        run.samples()["nope"]
+
+
+def test_plot(run: jobmeter.Tracker) -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    figure = run.plot()
+    titles = [axis.get_title(loc="left") for axis in figure.axes]
+    assert titles[:2] == ["Cores used", "RAM"]
+    assert all(any(t.get_text() == "work" for t in axis.texts) for axis in figure.axes)
