@@ -40,6 +40,7 @@ pub(crate) struct Background {
     live: Option<Live>,
     ended: Option<Box<Summary>>,
     buffer: SharedBuffer,
+    late_error: Option<RecordError>,
 }
 
 struct Live {
@@ -111,7 +112,7 @@ impl Background {
             ticket.give(&session);
         }
         let live = Live { session, ticket, writers, exit };
-        Ok(Background { live: Some(live), ended: None, buffer })
+        Ok(Background { live: Some(live), ended: None, buffer, late_error: None })
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -130,7 +131,7 @@ impl Background {
 
     /// Ends the run; once more does nothing. The error is of the run file: the figures are there all the same.
     pub(crate) fn stop(&mut self) -> Result<(), RecordError> {
-        let Some(live) = self.live.take() else { return Ok(()) };
+        let Some(live) = self.live.take() else { return self.late_error.take().map_or(Ok(()), Err) };
         let Some(summary) = hub::sole(live.session).stop() else { return Ok(()) };
         // The pipe may close only now: the session's thread waited on it until it ended.
         drop(live.ticket);
@@ -142,7 +143,11 @@ impl Background {
         result
     }
 
-    pub(crate) fn summary(&self) -> Option<Summary> {
+    pub(crate) fn summary(&mut self) -> Option<Summary> {
+        if self.live.is_some() && !self.is_running() {
+            // The other process has ended; so has the run. An error of its file waits for `stop`.
+            self.late_error = self.stop().err();
+        }
         match &self.live {
             Some(live) => live.session.snapshot(),
             None => self.ended.as_deref().cloned(),
