@@ -75,10 +75,11 @@ function columns(lines: Line[]) {
   const data: (number | null)[][] = [];
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
-  const places: number[][] = [];
-  for (const line of lines) {
+  const places: number[][] = Array.from(lines, () => []);
+  // Later columns are drawn on top: context first, the job last.
+  for (const [index, line] of [...lines.entries()].reverse()) {
     const stroke = () => roleColor(line.role);
-    const own: number[] = [];
+    const own = places[index];
     if (line.low && line.high) {
       const edge: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
       series.push({ ...edge }, { ...edge });
@@ -96,7 +97,6 @@ function columns(lines: Line[]) {
     });
     data.push(line.mean);
     own.push(series.length - 1);
-    places.push(own);
   }
   return { data, series, bands, places };
 }
@@ -148,7 +148,7 @@ function drawPhases(u: uPlot, spans: Span[]): void {
   const { ctx, bbox } = u;
   ctx.save();
   for (const span of spans) {
-    if (span.depth > 0) continue;
+    if (span.lane > 0) continue;
     const from = Math.max(u.valToPos(span.from_s, 'x', true), bbox.left);
     const to = Math.min(u.valToPos(span.to_s, 'x', true), bbox.left + bbox.width);
     if (to <= bbox.left || from >= bbox.left + bbox.width) continue;

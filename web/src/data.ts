@@ -45,7 +45,7 @@ export interface Span {
   name: string;
   from_s: number;
   to_s: number;
-  depth: number;
+  lane: number;
 }
 
 export interface Mark {

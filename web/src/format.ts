@@ -66,7 +66,7 @@ export function valueMarks(kind: Measure, highest: number, steps: number): numbe
   if (!(highest > 0)) highest = 1;
   const binary = kind === 'bytes' || kind === 'bytes_per_second';
   const unit = binary ? 1024 ** Math.max(0, Math.floor(Math.log(highest) / Math.log(1024))) : 1;
-  const step = roundStep(highest / unit / steps) * unit;
+  const step = Math.max(roundStep(highest / unit / steps) * unit, binary || kind === 'count' ? 1 : 0);
   const count = Math.max(1, Math.ceil(highest / step - 1e-9));
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }

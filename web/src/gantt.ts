@@ -147,14 +147,14 @@ class Gantt {
     const faint = this.wanted !== '' && !this.matches(index);
     const failed = (status[index] ?? 0) > 0;
     const tint = failed ? color('bad') : color(`c${name[index] % 6}`);
-    context.fillStyle = faded(tint, faint ? 0.1 : index === this.chosen ? 1 : 0.62);
+    context.fillStyle = faded(tint, faint ? 0.1 : index === this.chosen ? 0.8 : 0.42);
     context.fillRect(x, y + 2, width, ROW - 4);
     if (width < 40 || faint) return;
     context.save();
     context.beginPath();
     context.rect(x, y, width - 3, ROW);
     context.clip();
-    context.fillStyle = color('on-bar');
+    context.fillStyle = color('text');
     context.fillText(names[name[index]].slice(0, 60), x + 5, y + ROW / 2);
     context.restore();
   }

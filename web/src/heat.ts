@@ -10,7 +10,7 @@ import type { View } from './view.ts';
 export function buildHeat(host: HTMLElement, cores: Cores, view: View): void {
   const row = cores.names.length <= 16 ? 12 : cores.names.length <= 64 ? 6 : 3;
   const height = row * cores.names.length;
-  const readout = element('p', 'readout num', 'Each row is a core; darker is busier.');
+  const readout = element('p', 'readout num', 'Each row is a core; the stronger the colour, the busier.');
   const box = element('div', 'heat-box');
   const canvas = element('canvas');
   canvas.setAttribute('role', 'img');

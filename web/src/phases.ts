@@ -20,7 +20,7 @@ export function phaseColor(spans: Span[], name: string): string {
 }
 
 export function buildPhases(host: HTMLElement, spans: Span[], view: View): void {
-  const lanes = Math.min(MAX_LANES, Math.max(...spans.map((span) => span.depth)) + 1);
+  const lanes = Math.min(MAX_LANES, Math.max(...spans.map((span) => span.lane)) + 1);
   host.style.height = `${lanes * LANE}px`;
   host.setAttribute('aria-hidden', 'true');
   const draw = () => {
@@ -28,14 +28,14 @@ export function buildPhases(host: HTMLElement, spans: Span[], view: View): void 
     const width = host.clientWidth - AXIS_WIDTH - RIGHT_SPACE;
     const place = (t: number) => ((t - view.from) / (view.to - view.from)) * width;
     for (const span of spans) {
-      if (span.depth >= lanes || span.to_s < view.from || span.from_s > view.to) continue;
+      if (span.lane >= lanes || span.to_s < view.from || span.from_s > view.to) continue;
       const from = Math.max(place(span.from_s), 0);
       const to = Math.min(place(span.to_s), width);
       const box = element('div', 'phase');
       const tint = phaseColor(spans, span.name);
       box.style.left = `${AXIS_WIDTH + from}px`;
       box.style.width = `${Math.max(to - from, 1)}px`;
-      box.style.top = `${span.depth * LANE}px`;
+      box.style.top = `${span.lane * LANE}px`;
       box.style.background = faded(tint, 0.18);
       box.style.borderLeftColor = tint;
       box.title = `${span.name}: ${duration(span.to_s - span.from_s)}`;

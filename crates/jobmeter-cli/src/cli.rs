@@ -30,6 +30,14 @@ enum Command {
     Attach(cmd::attach::AttachArgs),
     /// Print the summary of a recorded run
     Show(cmd::show::ShowArgs),
+    /// Advise what to ask for next time, with the cheapest server and the cost
+    Advise(cmd::advise::AdviseArgs),
+    /// List the cheapest servers that fit
+    Servers(cmd::servers::ServersArgs),
+    /// One self-contained page about recorded runs
+    Report(cmd::report::ReportArgs),
+    /// Charts of recorded runs as SVG or PNG
+    Plot(cmd::plot::PlotArgs),
     /// Mark a moment or a phase from inside a measured job
     Mark(cmd::mark::MarkArgs),
     /// List the recorded runs
@@ -38,6 +46,14 @@ enum Command {
     Rm(cmd::rm::RmArgs),
     /// Remove old recorded runs
     Prune(cmd::prune::PruneArgs),
+    /// Tables of a run as CSV, JSON Lines, Parquet, SQLite or Arrow
+    Export(cmd::export::ExportArgs),
+    /// Compare runs, or sets of runs, figure by figure
+    Compare(cmd::compare::CompareArgs),
+    /// Put recorded runs to budgets
+    Check(cmd::check::CheckArgs),
+    /// Describe this machine: hardware, limits, container, scheduler, cloud
+    Host(cmd::host::HostArgs),
     /// Completions for bash, zsh or fish
     Completions(cmd::completions::CompletionsArgs),
     /// The manual page
@@ -62,10 +78,18 @@ pub(crate) fn dispatch() -> u8 {
         Command::Run(args) => cmd::run::main(args),
         Command::Attach(args) => cmd::attach::main(args),
         Command::Show(args) => cmd::show::main(args),
+        Command::Advise(args) => cmd::advise::main(args),
+        Command::Servers(args) => cmd::servers::main(args),
+        Command::Report(args) => cmd::report::main(args),
+        Command::Plot(args) => cmd::plot::main(args),
         Command::Mark(args) => cmd::mark::main(args),
         Command::Ls(args) => cmd::ls::main(args),
         Command::Rm(args) => cmd::rm::main(args),
         Command::Prune(args) => cmd::prune::main(args),
+        Command::Export(args) => cmd::export::main(args),
+        Command::Compare(args) => cmd::compare::main(args),
+        Command::Check(args) => cmd::check::main(args),
+        Command::Host(args) => cmd::host::main(args),
         Command::Completions(args) => cmd::completions::main(args),
         Command::Man => cmd::completions::man(),
     };

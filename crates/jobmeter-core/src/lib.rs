@@ -17,6 +17,7 @@ pub mod perf;
 pub mod probe;
 pub mod process;
 pub mod replay;
+pub mod sentinel;
 pub mod session;
 pub mod spawn;
 pub mod summary;

@@ -93,6 +93,22 @@ impl SignalPlan {
     }
 }
 
+impl SignalPlan {
+    /// Stops ourselves by `signal`, as the job was stopped by it; returns when we are continued.
+    pub fn stop_by(&self, signal: i32) {
+        // SAFETY: lets one signal through with its default action and closes the gate behind it.
+        unsafe {
+            let mut only = MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(only.as_mut_ptr());
+            let mut only = only.assume_init();
+            libc::sigaddset(&raw mut only, signal);
+            libc::kill(libc::getpid(), signal);
+            libc::sigprocmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const only, std::ptr::null_mut());
+        }
+    }
+}
+
 impl AsRawFd for SignalPlan {
     fn as_raw_fd(&self) -> i32 {
         self.descriptor.as_raw_fd()

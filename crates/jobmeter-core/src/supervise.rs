@@ -6,6 +6,7 @@ use crate::finish::Ending;
 use crate::marks::MarkReceiver;
 use crate::meter::{Meter, Target};
 use crate::perf::InheritedClock;
+use crate::sentinel::Sentinel;
 use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
 use crate::summary::{Limits, RunInfo, Summary};
 use crate::sys::{self, Reaped};
@@ -39,6 +40,7 @@ pub struct Supervisor {
     pub meter: Meter,
     options: RunOptions,
     signals: SignalPlan,
+    sentinel: Option<Sentinel>,
     spawned: Spawned,
     cadence: Cadence,
     marks: Option<MarkReceiver>,
@@ -102,6 +104,10 @@ impl Supervisor {
         meter.set_started_ns(spawned.started_ns);
         meter.set_group(group);
         meter.set_inherited_clock(clock);
+        let sentinel = Sentinel::start();
+        if let Some(sentinel) = &sentinel {
+            meter.exclude(sentinel.pid());
+        }
         let cadence = Cadence::start(options.interval_ns, spawned.started_ns).map_err(LaunchError::Own)?;
         let marks = MarkReceiver::create().ok();
         spawned.wait_exec().map_err(LaunchError::Spawn)?;
@@ -110,6 +116,7 @@ impl Supervisor {
             meter,
             options,
             signals,
+            sentinel,
             spawned,
             cadence,
             marks,
@@ -169,22 +176,34 @@ impl Supervisor {
 
     /// Passes on what was meant for the job and did not reach it by itself.
     fn handle_signal(&mut self, arrived: Arrived, main_is_gone: bool) {
-        match arrived.signal {
-            libc::SIGCHLD => self.follow_stop(),
-            libc::SIGCONT => {
-                if self.is_job_stopped() {
-                    send(self.spawned.pid, libc::SIGCONT);
-                }
-            }
-            // The terminal sends to the whole foreground group: the job has it already.
-            _ if !arrived.by_user => {}
-            signal if main_is_gone => {
-                for (pid, _) in self.meter.living_descendants().collect::<Vec<_>>() {
-                    send(pid, signal);
-                }
-            }
-            signal => send(self.spawned.pid, signal),
+        let signal = arrived.signal;
+        if signal == libc::SIGCHLD {
+            return self.follow_stop();
         }
+        if self.group_got(arrived) {
+            return;
+        }
+        if main_is_gone {
+            for (pid, _) in self.meter.living_descendants().collect::<Vec<_>>() {
+                send(pid, signal);
+            }
+        } else {
+            send(self.spawned.pid, signal);
+        }
+    }
+
+    /// The terminal, a shell or a scheduler sent it to the whole group: the job has it already.
+    fn group_got(&mut self, arrived: Arrived) -> bool {
+        let Some(sentinel) = &self.sentinel else { return !arrived.by_user };
+        if arrived.by_user && !sentinel.has(arrived.signal) {
+            return false;
+        }
+        // The old one keeps the signal pending for ever: a new one starts with a clean slate.
+        self.sentinel = Sentinel::start();
+        if let Some(sentinel) = &self.sentinel {
+            self.meter.exclude(sentinel.pid());
+        }
+        true
     }
 
     /// When the terminal stopped the job, we stop too, so that the shell gets its prompt back.
@@ -192,23 +211,20 @@ impl Supervisor {
         while let Some((code, signal)) = sys::take_stop_report(self.spawned.pid) {
             let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
             if code == libc::CLD_STOPPED && by_terminal && has_terminal() {
-                send(std::process::id() as i32, libc::SIGSTOP);
+                self.signals.stop_by(signal);
             }
         }
-    }
-
-    fn is_job_stopped(&mut self) -> bool {
-        let pid = self.spawned.pid;
-        self.meter.tree.get_mut(pid).is_some_and(|(main, buffer)| {
-            main.read_stat(buffer);
-            matches!(main.stat.state, b'T' | b't')
-        })
     }
 
     /// Reaps everything that has ended; returns main when it was among them.
     fn reap_children(&mut self) -> Option<Reaped> {
         let mut main = None;
         while let Some((pid, ..)) = sys::peek_child(None) {
+            if self.sentinel.as_ref().is_some_and(|sentinel| sentinel.pid() == pid) {
+                // Somebody killed it: without one, signals are judged by their sender alone.
+                self.sentinel = None;
+                continue;
+            }
             if pid == self.spawned.pid {
                 // While it is still a zombie its last figures can be read.
                 self.meter.last_tick();

@@ -60,7 +60,7 @@ pub fn pread(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 }
 
 /// Reads a whole (small) kernel file from offset 0 into a reused buffer, growing it when it is full.
-pub fn pread_all<'a>(fd: RawFd, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+pub fn pread_all(fd: RawFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
     if buffer.capacity() == 0 {
         buffer.reserve(4096);
     }

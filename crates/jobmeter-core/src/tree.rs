@@ -103,6 +103,13 @@ impl Tree {
         }
     }
 
+    /// Resident sizes once more, to see whether they moved; who is gone is found out by the next tick.
+    pub fn refresh_memory(&mut self) {
+        for process in &mut self.processes {
+            process.read_fast(self.scale, &mut self.buffer);
+        }
+    }
+
     /// Finds members that were born since the last call; `born` gets their pids.
     pub fn discover(&mut self, now_ns: u64, interval_ns: u64, born: &mut Vec<i32>) {
         if !self.has_children_lists {

@@ -5,31 +5,32 @@ use crate::device::{DeviceReading, GpuDevice};
 use crate::snapshot::{GpuSnapshot, ScopeReading};
 use jobmeter_core::{Column, EntityKind, Metric, Scope};
 
-type DeviceFigure = (Metric, fn(&DeviceReading) -> Option<u64>);
-type ScopeFigure = (Metric, fn(&ScopeReading) -> Option<u64>);
+/// Metric, where it is in a reading, and the figure that a [`crate::Failure`] names when it cannot be had.
+type DeviceFigure = (Metric, fn(&DeviceReading) -> Option<u64>, &'static str);
+type ScopeFigure = (Metric, fn(&ScopeReading) -> Option<u64>, &'static str);
 
 const DEVICE: &[DeviceFigure] = &[
-    (Metric::GpuMemoryBytes, |r| r.memory_used_bytes),
-    (Metric::GpuMemoryTotalBytes, |r| r.memory_total_bytes),
-    (Metric::GpuBusyPpm, |r| r.busy_ppm),
-    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm),
-    (Metric::GpuPowerMw, |r| r.power_mw),
-    (Metric::GpuEnergyUj, |r| r.energy_uj),
-    (Metric::GpuTemperatureMc, |r| r.temperature_mc),
-    (Metric::GpuClockSmHz, |r| r.clock_sm_hz),
-    (Metric::GpuClockMemoryHz, |r| r.clock_memory_hz),
-    (Metric::GpuThrottleBits, |r| r.throttle_bits),
-    (Metric::GpuPcieReceiveBytesPerS, |r| r.pcie_receive_bytes_per_s),
-    (Metric::GpuPcieTransmitBytesPerS, |r| r.pcie_transmit_bytes_per_s),
+    (Metric::GpuMemoryBytes, |r| r.memory_used_bytes, "memory_used_bytes"),
+    (Metric::GpuMemoryTotalBytes, |r| r.memory_total_bytes, "memory_used_bytes"),
+    (Metric::GpuBusyPpm, |r| r.busy_ppm, "busy_ppm"),
+    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm, "memory_busy_ppm"),
+    (Metric::GpuPowerMw, |r| r.power_mw, "power_mw"),
+    (Metric::GpuEnergyUj, |r| r.energy_uj, "power_mw"),
+    (Metric::GpuTemperatureMc, |r| r.temperature_mc, "temperature_mc"),
+    (Metric::GpuClockSmHz, |r| r.clock_sm_hz, "clock_sm_hz"),
+    (Metric::GpuClockMemoryHz, |r| r.clock_memory_hz, "clock_memory_hz"),
+    (Metric::GpuThrottleBits, |r| r.throttle_bits, "throttle_bits"),
+    (Metric::GpuPcieReceiveBytesPerS, |r| r.pcie_receive_bytes_per_s, "pcie_receive_bytes_per_s"),
+    (Metric::GpuPcieTransmitBytesPerS, |r| r.pcie_transmit_bytes_per_s, "pcie_transmit_bytes_per_s"),
 ];
 
 /// What a MIG instance has of its own; the rest belongs to the whole GPU.
 const INSTANCE: usize = 4;
 
 const SCOPE: &[ScopeFigure] = &[
-    (Metric::GpuMemoryBytes, |r| r.memory_bytes),
-    (Metric::GpuBusyPpm, |r| r.busy_ppm),
-    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm),
+    (Metric::GpuMemoryBytes, |r| r.memory_bytes, "process_memory"),
+    (Metric::GpuBusyPpm, |r| r.busy_ppm, "process_busy"),
+    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm, "process_memory_busy"),
 ];
 
 /// Figures of which a sum over devices means something.
@@ -44,14 +45,34 @@ const SUMMED: &[Metric] = &[
 /// The columns of a device list: sums over the selected devices first, then each selected device.
 pub struct Layout {
     columns: Vec<Column>,
+    /// Per column, the figure that a failure would name.
+    figures: Vec<&'static str>,
     selected: Vec<usize>,
     /// A MIG GPU and its instances hold the same memory: count the GPU, not the instances, in machine sums.
     in_sum: Vec<bool>,
     instance: Vec<bool>,
-    /// Per device and figure: seen at least once. A figure that a device never tells is left out of sums
-    /// rather than making them unknown; one that stops being told makes them unknown.
-    told: Vec<bool>,
-    scope_told: Vec<bool>,
+    /// Per device and figure.
+    told: Vec<Told>,
+    scope_told: Vec<Told>,
+}
+
+/// A figure that a device is known not to tell is left out of sums; one that is only missing now makes them
+/// unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    NotYet,
+    Never,
+    Once,
+}
+
+impl Told {
+    fn update(&mut self, is_there: bool, fails: impl FnOnce() -> bool) {
+        if is_there {
+            *self = Told::Once;
+        } else if *self == Told::NotYet && fails() {
+            *self = Told::Never;
+        }
+    }
 }
 
 impl Layout {
@@ -62,30 +83,43 @@ impl Layout {
         };
         let mut columns: Vec<Column> =
             SUMMED.iter().map(|&metric| Column::of(Scope::System, metric)).collect();
+        let mut names: Vec<&'static str> = vec![""; SUMMED.len()];
         for scope in Scope::JOB {
-            columns.extend(SCOPE.iter().map(|(metric, _)| Column::of(scope, *metric)));
+            columns.extend(SCOPE.iter().map(|(metric, ..)| Column::of(scope, *metric)));
+            names.extend(SCOPE.iter().map(|(.., name)| name));
         }
         for &index in &selected {
             let device = &devices[index];
             let figures = if device.mig_parent.is_some() { &DEVICE[..INSTANCE] } else { DEVICE };
             let entity = |scope, metric| Column::entity(scope, metric, EntityKind::Gpu, &device.uuid);
-            columns.extend(figures.iter().map(|(metric, _)| entity(Scope::System, *metric)));
+            columns.extend(figures.iter().map(|(metric, ..)| entity(Scope::System, *metric)));
+            names.extend(figures.iter().map(|(.., name)| name));
             for scope in Scope::JOB {
-                columns.extend(SCOPE.iter().map(|(metric, _)| entity(scope, *metric)));
+                columns.extend(SCOPE.iter().map(|(metric, ..)| entity(scope, *metric)));
+                names.extend(SCOPE.iter().map(|(.., name)| name));
             }
         }
         Layout {
             columns,
+            figures: names,
             in_sum: devices.iter().map(|device| !parent_selected(device)).collect(),
             instance: devices.iter().map(|device| device.mig_parent.is_some()).collect(),
             selected,
-            told: vec![false; devices.len() * DEVICE.len()],
-            scope_told: vec![false; devices.len() * SCOPE.len()],
+            told: vec![Told::NotYet; devices.len() * DEVICE.len()],
+            scope_told: vec![Told::NotYet; devices.len() * SCOPE.len()],
         }
     }
 
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// Why a column has no value, if a failure tells.
+    pub(crate) fn reason(&self, index: usize, snapshot: &GpuSnapshot) -> Option<String> {
+        let uuid = self.columns.get(index)?.entity.as_ref().map(|entity| entity.name.as_str());
+        let figure = self.figures[index];
+        let failure = snapshot.failures.iter().find(|f| f.figure == figure && f.uuid.as_deref() == uuid)?;
+        Some(failure.reason.clone())
     }
 
     /// Appends one value per column, in their order. A snapshot of another device list gives `None` only.
@@ -105,9 +139,9 @@ impl Layout {
         }
         for &index in &self.selected {
             let count = if self.instance[index] { INSTANCE } else { DEVICE.len() };
-            out.extend(DEVICE[..count].iter().map(|(_, get)| get(&snapshot.readings[index])));
+            out.extend(DEVICE[..count].iter().map(|(_, get, _)| get(&snapshot.readings[index])));
             for reading in &snapshot.scopes[index] {
-                out.extend(SCOPE.iter().map(|(_, get)| get(reading)));
+                out.extend(SCOPE.iter().map(|(_, get, _)| get(reading)));
             }
         }
     }
@@ -121,26 +155,31 @@ impl Layout {
 
     fn remember(&mut self, snapshot: &GpuSnapshot) {
         for &index in &self.selected {
-            for (figure, (_, get)) in DEVICE.iter().enumerate() {
-                self.told[index * DEVICE.len() + figure] |= get(&snapshot.readings[index]).is_some();
+            let uuid = snapshot.devices.get(index).map(|device| device.uuid.as_str());
+            let fails =
+                |name: &str| snapshot.failures.iter().any(|f| f.figure == name && f.uuid.as_deref() == uuid);
+            for (figure, (_, get, name)) in DEVICE.iter().enumerate() {
+                let is_there = get(&snapshot.readings[index]).is_some();
+                self.told[index * DEVICE.len() + figure].update(is_there, || fails(name));
             }
-            for (figure, (_, get)) in SCOPE.iter().enumerate() {
-                let told = get(&snapshot.scopes[index][2]).is_some();
-                self.scope_told[index * SCOPE.len() + figure] |= told;
+            for (figure, (_, get, name)) in SCOPE.iter().enumerate() {
+                let is_there = get(&snapshot.scopes[index][2]).is_some();
+                self.scope_told[index * SCOPE.len() + figure].update(is_there, || fails(name));
             }
         }
     }
 
     fn machine_sum(&self, snapshot: &GpuSnapshot, metric: Metric) -> Option<u64> {
-        let (figure, (_, get)) = DEVICE.iter().enumerate().find(|(_, (known, _))| *known == metric)?;
+        let figure = DEVICE.iter().position(|(known, ..)| *known == metric)?;
         let parts = self.selected.iter().filter(|&&index| self.in_sum[index]);
-        let told = parts.filter(|&&index| self.told[index * DEVICE.len() + figure]);
-        sum(told.map(|&index| get(&snapshot.readings[index])))
+        let told = parts.filter(|&&index| self.told[index * DEVICE.len() + figure] != Told::Never);
+        sum(told.map(|&index| DEVICE[figure].1(&snapshot.readings[index])))
     }
 
     fn scope_sum(&self, snapshot: &GpuSnapshot, scope: usize, figure: usize) -> Option<u64> {
-        let told = self.selected.iter().filter(|&&index| self.scope_told[index * SCOPE.len() + figure]);
-        sum(told.map(|&index| SCOPE[figure].1(&snapshot.scopes[index][scope])))
+        let told = |index: usize| self.scope_told[index * SCOPE.len() + figure] != Told::Never;
+        let parts = self.selected.iter().filter(|&&index| told(index));
+        sum(parts.map(|&index| SCOPE[figure].1(&snapshot.scopes[index][scope])))
     }
 }
 

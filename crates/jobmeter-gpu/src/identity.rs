@@ -2,12 +2,12 @@
 //! they may be the host's; nothing is attributed to the job before both questions are answered.
 
 use crate::config::PidView;
+use crate::hash::PidMap;
 use crate::snapshot::Owner;
 use crate::textfile;
 use jobmeter_core::ProcessId;
-use std::collections::HashMap;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Member {
     pub main: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resolved {
     Ours(Owner),
     Stranger,
@@ -34,21 +34,32 @@ const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 struct Known {
     owner: Owner,
-    /// `/proc/PID`, opened once and checked against the start time: it answers for that process alone, also
-    /// when the number is reused.
-    folder: Option<File>,
+    hold: Option<Hold>,
+    /// The process has exited, by the last check.
+    exited: bool,
     /// Generation in which the engine last named it.
     named: u64,
+}
+
+/// A grip on a process, taken once and checked against its start time: it answers for that process alone,
+/// also when the number is reused.
+enum Hold {
+    /// A pidfd: one `poll` asks them all.
+    Process(OwnedFd),
+    /// `/proc/PID` of a captured root or of another namespace.
+    Folder(File),
 }
 
 /// The members of the job and what is known of their numbers.
 pub(crate) struct Members {
     proc_root: PathBuf,
-    known: HashMap<i32, Known>,
+    /// `proc_root` is the kernel's and its numbers are ours, so a pidfd means the same process.
+    real: bool,
+    known: PidMap<i32, Known>,
     generation: u64,
     numbers: Numbers,
     /// Answers of this sample: one process may be on sixteen devices.
-    answers: HashMap<i32, Resolved>,
+    answers: PidMap<i32, Resolved>,
 }
 
 /// How the driver's numbers relate to ours.
@@ -80,7 +91,16 @@ impl Members {
                 }
             }
         };
-        Members { proc_root, known: HashMap::new(), generation: 0, numbers, answers: HashMap::new() }
+        let real = matches!(numbers, Numbers::Ours)
+            && std::fs::canonicalize(&proc_root).is_ok_and(|path| path == Path::new("/proc"));
+        Members {
+            proc_root,
+            real,
+            known: PidMap::default(),
+            generation: 0,
+            numbers,
+            answers: PidMap::default(),
+        }
     }
 
     /// Takes over the engine's list. A process that has just left stays for one more sample: its last
@@ -97,11 +117,38 @@ impl Members {
                     known.owner = owner;
                 }
                 _ => {
-                    self.known.insert(member.id.pid, Known { owner, folder: None, named: now });
+                    self.known.insert(member.id.pid, Known { owner, hold: None, exited: false, named: now });
                 }
             }
         }
         self.known.retain(|_, known| known.named + 1 >= now);
+    }
+
+    /// Finds out which members have exited. Call it when all listings are taken and before asking whose they
+    /// are: a process that is still the same one now was so then.
+    pub(crate) fn check(&mut self) {
+        self.answers.clear();
+        let mut descriptors: Vec<libc::pollfd> = Vec::with_capacity(self.known.len());
+        let mut pids: Vec<i32> = Vec::with_capacity(self.known.len());
+        for (pid, known) in &mut self.known {
+            match &known.hold {
+                Some(Hold::Process(fd)) if !known.exited => {
+                    descriptors.push(libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+                    pids.push(*pid);
+                }
+                Some(Hold::Folder(folder)) => known.exited = !alive(folder),
+                _ => {}
+            }
+        }
+        // SAFETY: the array and its length belong together; the time-out of zero never waits.
+        unsafe { libc::poll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, 0) };
+        for (descriptor, pid) in descriptors.iter().zip(&pids) {
+            if descriptor.revents != 0
+                && let Some(known) = self.known.get_mut(pid)
+            {
+                known.exited = true;
+            }
+        }
     }
 
     /// Living members by the engine's last word, for the readers of `/proc/PID`.
@@ -109,14 +156,13 @@ impl Members {
         self.known.values().filter(|known| known.named == self.generation).map(|known| known.owner)
     }
 
-    /// Whose number the driver reported. Ask after the listing was taken: a process that is still the same
-    /// one now was so then. When a number changed hands in between, nobody is charged.
+    /// Whose number the driver reported. When a number changed hands since the listing, nobody is charged.
     pub(crate) fn resolve(&mut self, reported: i32) -> Resolved {
         if let Some(answer) = self.answers.get(&reported) {
-            return answer.clone();
+            return *answer;
         }
         let answer = self.resolve_anew(reported);
-        self.answers.insert(reported, answer.clone());
+        self.answers.insert(reported, answer);
         answer
     }
 
@@ -144,22 +190,24 @@ impl Members {
 
     fn owner(&mut self, pid: i32, proc_pid: i32) -> Resolved {
         let Some(known) = self.known.get_mut(&pid) else { return Resolved::Stranger };
+        if known.hold.is_some() && !known.exited {
+            return Resolved::Ours(known.owner);
+        }
         let path = self.proc_root.join(proc_pid.to_string());
-        let same = match &known.folder {
-            Some(folder) => alive(folder) || !path.exists(),
-            None => match open_folder(&path) {
-                Some(folder) if start_ticks(&path) == Some(known.owner.id.start_ticks) && alive(&folder) => {
-                    known.folder = Some(folder);
-                    true
-                }
-                // Out of descriptors: look again each time.
-                None if path.exists() => start_ticks(&path) == Some(known.owner.id.start_ticks),
-                // Gone, and the number free: whatever the driver still says of it was our member's.
-                None => true,
-                Some(_) => false,
-            },
+        let hold = if known.hold.is_none() { take_hold(&path, pid, self.real) } else { None };
+        let same = match start_ticks(&path) {
+            Some(ticks) => ticks == known.owner.id.start_ticks,
+            // Gone, and the number free: whatever the driver still says of it was our member's.
+            None => !path.exists(),
         };
-        if same { Resolved::Ours(known.owner) } else { Resolved::Stranger }
+        if !same {
+            return Resolved::Stranger;
+        }
+        // A zombie still owns its number; without a hold (out of descriptors) it is looked up each time.
+        if hold.is_some() {
+            known.hold = hold;
+        }
+        Resolved::Ours(known.owner)
     }
 
     /// Independent evidence that a number of ours is the one the driver means.
@@ -171,6 +219,17 @@ impl Members {
             })
         })
     }
+}
+
+/// Taken before the start time is read: what is read then is of the process that is held, or of none.
+fn take_hold(path: &Path, pid: i32, real: bool) -> Option<Hold> {
+    if !real {
+        return open_folder(path).map(Hold::Folder);
+    }
+    // SAFETY: plain numbers; the result is a new descriptor or -1.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    // SAFETY: the descriptor was just opened and belongs to nobody else.
+    (fd >= 0).then(|| Hold::Process(unsafe { OwnedFd::from_raw_fd(fd as i32) }))
 }
 
 pub(crate) fn open_folder(path: &Path) -> Option<File> {

@@ -35,6 +35,7 @@ fn a_reused_number_is_a_stranger() {
     fs::remove_dir_all(root.join("proc/100")).unwrap();
     put(&root, 100, 9000, "100");
     members.update(&[member(100, 5000, true)]);
+    members.check();
     assert_eq!(members.resolve(100), Resolved::Stranger);
     fs::remove_dir_all(&root).unwrap();
 }
@@ -48,6 +49,7 @@ fn a_process_that_has_ended_keeps_its_last_sample_while_its_number_is_free() {
     assert!(matches!(members.resolve(100), Resolved::Ours(_)));
     fs::remove_dir_all(root.join("proc/100")).unwrap();
     members.update(&[]);
+    members.check();
     assert!(matches!(members.resolve(100), Resolved::Ours(_)), "its last window is its own");
     members.update(&[]);
     assert_eq!(members.resolve(100), Resolved::Stranger, "one sample later it is forgotten");
@@ -84,4 +86,24 @@ fn host_numbers_without_a_translation_are_unknown_not_strangers() {
     assert!(matches!(members.resolve(20), Resolved::Ours(_)));
     assert_eq!(members.resolve(4800), Resolved::Stranger);
     fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn a_real_process_is_held_by_its_pidfd_until_it_ends() {
+    let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let pid = child.id() as i32;
+    let start_ticks = start_ticks(Path::new(&format!("/proc/{pid}"))).unwrap();
+    let mut members = Members::new(Path::new("/"), PidView::Ours);
+    assert!(members.real);
+    let list = [member(pid, start_ticks, true)];
+    members.update(&list);
+    members.check();
+    assert!(matches!(members.resolve(pid), Resolved::Ours(_)));
+    assert!(matches!(members.known[&pid].hold, Some(Hold::Process(_))));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    members.update(&list);
+    members.check();
+    assert!(members.known[&pid].exited);
+    assert!(matches!(members.resolve(pid), Resolved::Ours(_)), "the number is free");
 }

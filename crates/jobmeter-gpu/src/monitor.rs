@@ -54,6 +54,7 @@ pub enum Stopped {
     /// the library's own exit handlers may wait for the same lock.
     LeftBehind {
         reason: String,
+        for_ms: u64,
     },
 }
 
@@ -90,6 +91,8 @@ impl GpuMonitor {
             progress: Arc::new(Progress::new()),
         });
         let worker = Arc::clone(&shared);
+        // Signals are the program's own business: the thread is born with all of them blocked.
+        let _blocked = SignalsBlocked::new();
         std::thread::Builder::new()
             .name("jobmeter-gpu".to_owned())
             .spawn(move || run(config, nvml, drm, &worker))
@@ -143,6 +146,12 @@ impl GpuMonitor {
         self.shared.lock().devices.clone()
     }
 
+    /// The call into a driver that the thread is in, and for how long it has been at it.
+    pub fn in_call(&self) -> Option<(&'static str, Duration)> {
+        let since = self.shared.lock().busy_since?;
+        Some((self.shared.progress.current(), since.elapsed()))
+    }
+
     pub fn status(&self) -> Status {
         let state = self.shared.lock();
         let for_ms = |since: Instant| since.elapsed().as_millis() as u64;
@@ -194,9 +203,33 @@ impl GpuMonitor {
         if state.ended {
             return Stopped::Clean;
         }
-        let ms = state.busy_since.map_or(0, |since| since.elapsed().as_millis());
+        let for_ms = state.busy_since.map_or(0, |since| since.elapsed().as_millis() as u64);
         let call = self.shared.progress.current();
-        Stopped::LeftBehind { reason: format!("the GPU driver had not returned from {call} after {ms} ms") }
+        let reason = format!("the GPU driver had not returned from {call} after {for_ms} ms");
+        Stopped::LeftBehind { reason, for_ms }
+    }
+}
+
+/// Blocks all signals of this thread and restores its mask when dropped.
+struct SignalsBlocked(libc::sigset_t);
+
+impl SignalsBlocked {
+    fn new() -> SignalsBlocked {
+        // SAFETY: both sets are plain memory that the calls fill in.
+        unsafe {
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+            SignalsBlocked(before)
+        }
+    }
+}
+
+impl Drop for SignalsBlocked {
+    fn drop(&mut self) {
+        // SAFETY: the set was filled in by the call above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
     }
 }
 

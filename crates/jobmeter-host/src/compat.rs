@@ -9,14 +9,16 @@ use std::collections::BTreeMap;
 /// Keys of the releases that say `memory_mb` and of those that say `memory_mib`: the same number in MiB.
 pub fn server_info_compat(host: &HostInfo) -> Value {
     let memory_mib = host.memory.total_bytes.map(mib);
-    let gpu_memory_mib = host.gpus.iter().map(|gpu| gpu.memory_bytes).sum::<Option<u64>>().map(mib);
-    let names: Vec<&str> = host.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+    // The tracker says zero GPUs when it could not ask; so does this, and only here.
+    let gpus = host.gpus.as_deref().unwrap_or_default();
+    let gpu_memory_mib = gpus.iter().map(|gpu| gpu.memory_bytes).sum::<Option<u64>>().map(mib);
+    let names: Vec<&str> = gpus.iter().map(|gpu| gpu.name.as_str()).collect();
     json!({
         "os": "Linux",
         "vcpus": host.cpu.vcpus,
         "memory_mb": memory_mib,
         "memory_mib": memory_mib,
-        "gpu_count": host.gpus.len(),
+        "gpu_count": gpus.len(),
         "gpu_names": names,
         "gpu_name": most_common(&names),
         "gpu_memory_mb": gpu_memory_mib,
@@ -65,8 +67,11 @@ mod tests {
         let mut host = HostInfo::default();
         host.cpu.vcpus = Some(4);
         host.memory.total_bytes = Some(16_167_127 * 1024);
-        host.gpus =
-            vec![GpuFact { name: "Tesla T4".into(), uuid: None, memory_bytes: Some(15_360 * 1024 * 1024) }];
+        host.gpus = Some(vec![GpuFact {
+            name: "Tesla T4".into(),
+            uuid: None,
+            memory_bytes: Some(15_360 * 1024 * 1024),
+        }]);
         let info = server_info_compat(&host);
         assert_eq!(info["vcpus"], 4);
         assert_eq!(info["memory_mb"], 15788.21);

@@ -53,10 +53,8 @@ pub(crate) fn read(root: Root<'_>, environment: &[(String, String)]) -> Option<C
         note("docker", "proc/self/mountinfo shows docker's files".into());
     }
     // systemd's convention: the runtime names itself to the container's first process.
-    for (path, name) in [("run/systemd/container", runtime_name(root.value("run/systemd/container")))] {
-        if let Some(name) = name {
-            note(&name, format!("{path} says {name}"));
-        }
+    if let Some(name) = runtime_name(root.value("run/systemd/container")) {
+        note(&name, format!("run/systemd/container says {name}"));
     }
     let of_init = root.text("proc/1/environ").and_then(|environ| {
         environ.split('\0').find_map(|entry| entry.strip_prefix("container=").map(str::to_owned))

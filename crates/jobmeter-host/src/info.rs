@@ -31,8 +31,8 @@ pub struct HostInfo {
     pub cpu: CpuInfo,
     pub memory: MemoryInfo,
     pub disks: Vec<DiskInfo>,
-    /// Empty until the caller fills it: asking drivers may take long and does not belong here.
-    pub gpus: Vec<GpuFact>,
+    /// `None` until the caller fills it: asking drivers may take long and does not belong here.
+    pub gpus: Option<Vec<GpuFact>>,
     pub limits: HostLimits,
     pub container: Option<ContainerInfo>,
     pub jobs: Vec<JobIdentity>,
@@ -51,17 +51,17 @@ impl HostInfo {
             cpu,
             memory,
             disks: disk::read(root),
-            gpus: Vec::new(),
+            gpus: None,
             container: container::read(root, &environment),
             jobs: job::read(&environment),
         }
     }
 
-    /// Reads this machine and this process's environment; variables that are not UTF-8 are left out.
-    pub fn here() -> HostInfo {
+    /// The same with this process's environment; variables that are not UTF-8 are left out.
+    pub fn of(root: &Path) -> HostInfo {
         let environment = std::env::vars_os()
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-        HostInfo::read(Path::new("/"), environment)
+        HostInfo::read(root, environment)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cloud::CloudInfo;
 use crate::info::HostInfo;
+use jobmeter_core::text::printable;
 use jobmeter_core::units::format_bytes as size;
 use std::fmt::Write;
 
@@ -10,7 +11,8 @@ pub fn render(host: &HostInfo, cloud: Option<&CloudInfo>) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let mut row = |title: &'static str, text: Option<String>| {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
-            rows.push((title, plain(&text)));
+            // Host names, models and scheduler variables come from elsewhere.
+            rows.push((title, printable(&text)));
         }
     };
     row("Host", host.os.hostname.clone());
@@ -36,7 +38,7 @@ pub fn render(host: &HostInfo, cloud: Option<&CloudInfo>) -> String {
         let size = disk.size_bytes.map(size);
         row("Disk", join(", ", [Some(disk.name.clone()), size, kind, disk.model.clone(), stacked]));
     }
-    for gpu in &host.gpus {
+    for gpu in host.gpus.iter().flatten() {
         row("GPU", join(", ", [Some(gpu.name.clone()), gpu.memory_bytes.map(size), gpu.uuid.clone()]));
     }
     row("Limits", limits(host));
@@ -100,18 +102,6 @@ fn plural(count: u32, noun: &str) -> String {
 fn join(separator: &str, parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(separator))
-}
-
-/// Host names, models and scheduler variables come from elsewhere: no control or direction characters reach
-/// the terminal.
-fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect()
 }
 
 #[cfg(test)]

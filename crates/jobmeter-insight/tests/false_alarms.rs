@@ -135,6 +135,7 @@ fn a_ten_percent_regression_is_flagged_in_sets_of_twenty() {
 
 /// Peak memory of `dd` with a buffer of this size, from `wait4`: a witness of the kernel, not of jobmeter.
 /// Memory, because it is as noisy on a busy test machine as on a quiet one.
+#[expect(clippy::zombie_processes, reason = "wait4 reaps it and tells its usage")]
 fn measure(buffer_kib: u64) -> RunView {
     let started = std::time::Instant::now();
     let child = std::process::Command::new("dd")

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout)] // The printed table is a product of this test.
 
 use jobmeter_insight::policy::risk::upper_bound;
+use jobmeter_insight::policy::scale::fit;
 
 type Family<'a> = &'a dyn Fn(&mut Random) -> f64;
 
@@ -150,5 +151,45 @@ fn other_families_are_not_a_catastrophe() {
             let allowed = if runs >= 1000 { 0.0125 } else { allowed };
             assert!(mean.exceeded <= allowed, "{name}, {runs} runs: {}", mean.exceeded);
         }
+    }
+}
+
+/// Need that follows the input size: the bound at a new size holds as well, and needs far less than the largest
+/// run plus a fifth.
+#[test]
+fn families_that_follow_their_input() {
+    let input = |random: &mut Random| 1e9 * (1.0 + 29.0 * random.uniform());
+    let need_of = |random: &mut Random, input: f64| (2e9 + 0.6 * input) * (0.15 * random.normal()).exp();
+    for runs in [10, 30, 100] {
+        let (mut exceeded, mut waste, mut rule_waste, mut count) = (0.0, 0.0, 0.0, 0.0);
+        for seed in 0..40 {
+            let mut random = Random(7000 + seed);
+            let mut draw = || {
+                let input = input(&mut random);
+                (input, need_of(&mut random, input))
+            };
+            let seen: Vec<(f64, f64)> = (0..runs).map(|_| draw()).collect();
+            let curve = fit(&seen).unwrap();
+            let rule = seen.iter().fold(0f64, |most, (_, need)| most.max(*need)) * 1.2;
+            for input in [2e9, 8e9, 15e9, 25e9] {
+                let advised = curve.upper_bound(input, CHANCE);
+                for _ in 0..500 {
+                    let need = need_of(&mut random, input);
+                    exceeded += f64::from(u8::from(need > advised));
+                    waste += (advised - need).max(0.0);
+                    rule_waste += (rule - need).max(0.0);
+                    count += 1.0;
+                }
+            }
+        }
+        println!(
+            "input-scaled, {runs} runs: exceeded {:.2} %, waste {:.2} GB against {:.2} GB",
+            100.0 * exceeded / count,
+            waste / count / 1e9,
+            rule_waste / count / 1e9
+        );
+        let allowed = if runs >= 30 { 0.012 } else { 0.025 };
+        assert!(exceeded / count <= allowed, "{runs} runs: {}", exceeded / count);
+        assert!(waste < 0.7 * rule_waste, "{runs} runs: {waste} against {rule_waste}");
     }
 }

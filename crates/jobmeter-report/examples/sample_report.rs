@@ -2,6 +2,7 @@
 
 mod synthetic;
 
+use jobmeter_core::{Column, Event, Metric, Scope, Sink};
 use jobmeter_report::{RunData, html, plot};
 use std::path::Path;
 use synthetic::Plan;
@@ -10,19 +11,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::args().nth(1).ok_or("usage: sample_report DIR")?;
     let dir = Path::new(&dir);
     std::fs::create_dir_all(dir)?;
+    std::fs::write(dir.join("expected.json"), expected())?;
     let sample = synthetic::run(&Plan::default());
     let hostile = synthetic::run(&Plan {
         hostile: true,
         label: synthetic::hostile_names()[0].clone(),
         ..Plan::default()
     });
-    let short = synthetic::run(&Plan {
-        ticks: 120,
-        interval_ns: 100_000_000,
-        processes: 40,
-        label: "short".into(),
-        ..Plan::default()
-    });
+    let brief = synthetic::run(&short());
     let slow = synthetic::run(&Plan {
         ticks: 4_200,
         factor: 1.15,
@@ -32,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     page(&dir.join("sample.html"), std::slice::from_ref(&sample))?;
     page(&dir.join("hostile.html"), std::slice::from_ref(&hostile))?;
-    page(&dir.join("short.html"), std::slice::from_ref(&short))?;
+    page(&dir.join("short.html"), std::slice::from_ref(&brief))?;
     std::fs::write(dir.join("static.html"), html::render_static(std::slice::from_ref(&hostile))?)?;
     for (name, theme) in [("light", plot::Theme::Light), ("dark", plot::Theme::Dark)] {
         let options = plot::PlotOptions { theme, width: 800, ..plot::PlotOptions::default() };
@@ -43,6 +39,43 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     page(&dir.join("compare.html"), &both)?;
     picture(dir, "plot-compare", &both, &plot::PlotOptions::default())?;
     Ok(())
+}
+
+/// The short run as the browser tests must find it, taken from the ticks themselves and not from the reduction.
+fn short() -> Plan {
+    Plan { ticks: 120, interval_ns: 100_000_000, processes: 40, label: "short".into(), ..Plan::default() }
+}
+
+/// Remembers the largest RAM of the job and when it was seen.
+#[derive(Default)]
+struct Witness {
+    columns: Vec<Column>,
+    peak: (u64, u64),
+}
+
+impl Sink for Witness {
+    fn define(&mut self, column: &Column) {
+        self.columns.push(column.clone());
+    }
+
+    fn event(&mut self, _: &Event) {}
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        let ram =
+            self.columns.iter().position(|column| *column == Column::of(Scope::Combined, Metric::RssBytes));
+        let value = ram.and_then(|index| values[index]).unwrap_or(0);
+        self.peak = self.peak.max((value, t_ns));
+    }
+}
+
+fn expected() -> String {
+    let peak = |plan: &Plan| {
+        let mut witness = Witness::default();
+        synthetic::play(plan, &mut witness);
+        let (bytes, t_ns) = witness.peak;
+        format!("{{\"t_s\": {}, \"bytes\": {bytes}}}", t_ns as f64 / 1e9)
+    };
+    format!("{{\"short\": {}, \"sample\": {}}}\n", peak(&short()), peak(&Plan::default()))
 }
 
 fn page(path: &Path, runs: &[RunData]) -> Result<(), Box<dyn std::error::Error>> {

@@ -36,12 +36,36 @@ pub struct Series {
     pub peak: Option<Peak>,
 }
 
+impl Series {
+    /// The series with neighbouring buckets put together until no more than `limit` are left; extremes stay.
+    pub fn thinned(&self, limit: usize) -> Vec<(u64, Option<Point>)> {
+        let group = self.points.len().div_ceil(limit.max(1)).max(1);
+        let times = self.t_ns.chunks(group);
+        times
+            .zip(self.points.chunks(group))
+            .map(|(t, points)| (t[t.len() / 2], Point::together(points)))
+            .collect()
+    }
+}
+
 /// What one bucket of ticks had to say. For a bucket of one tick the three are equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     pub mean: f64,
     pub min: f64,
     pub max: f64,
+}
+
+impl Point {
+    fn together(points: &[Option<Point>]) -> Option<Point> {
+        let known = || points.iter().flatten();
+        let count = known().count();
+        (count > 0).then(|| Point {
+            mean: known().map(|point| point.mean).sum::<f64>() / count as f64,
+            min: known().map(|point| point.min).fold(f64::INFINITY, f64::min),
+            max: known().map(|point| point.max).fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,8 +133,8 @@ pub struct PhaseSpan {
     pub name: String,
     pub begin_ns: u64,
     pub end_ns: u64,
-    /// How many phases of the same thread were active around it.
-    pub depth: u32,
+    /// The row it is drawn in: as deep as it is nested, deeper where other threads hold those rows.
+    pub lane: u32,
 }
 
 /// One row of the phase table; unknown figures are `None`.

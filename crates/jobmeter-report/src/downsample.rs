@@ -6,21 +6,22 @@
 //! long one is divided evenly in time, whatever the tick distance was.
 
 mod events;
+mod phases;
 mod stats;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use crate::data::{Measure, Peak, Point, RunData, Series};
 use events::EventLog;
-use jobmeter_core::{Column, Event, Kind, Sink, Summary};
+use jobmeter_core::accumulate::RATE_WINDOW_NS;
+use jobmeter_core::{Column, Event, Kind, Metric, Scope, Sink, Summary};
+use phases::{Levels, PhaseLog};
 use stats::Cell;
 use std::sync::Arc;
 
 /// Buckets of a series unless asked otherwise: between half and all of these are in use after a merge, about
 /// one per pixel of a wide screen.
 pub const DEFAULT_BUCKETS: usize = 2048;
-
-/// A rate over less than this says more about the kernel's 10 ms clock than about the job; the difference is
-/// carried over to the next tick, so nothing is lost.
-pub const MIN_RATE_INTERVAL_NS: u64 = 10_000_000;
 
 /// Takes the stream of a run (live or replayed) and gives the series, processes, phases and marks to draw.
 pub struct SeriesBuilder {
@@ -31,7 +32,19 @@ pub struct SeriesBuilder {
     tracks: Vec<Track>,
     last_tick_ns: Option<u64>,
     events: EventLog,
+    phases: PhaseLog,
+    /// Columns of [`PHASE_METRICS`], once they are known.
+    job: [Option<usize>; PHASE_METRICS.len()],
 }
+
+/// What a phase is accounted for, of the whole job.
+const PHASE_METRICS: [Metric; 5] = [
+    Metric::CpuNs,
+    Metric::ReadStorageBytes,
+    Metric::WriteStorageBytes,
+    Metric::RssBytes,
+    Metric::GpuMemoryBytes,
+];
 
 /// First and last tick of a bucket.
 #[derive(Clone, Copy)]
@@ -40,13 +53,20 @@ struct Span {
     last_ns: u64,
 }
 
+#[derive(Clone, Copy)]
+struct Reading {
+    t_ns: u64,
+    value: u64,
+    bucket: usize,
+}
+
 struct Track {
     column: Column,
     measure: Measure,
     factor: f64,
     counter: bool,
     /// The reading that the next difference is taken from.
-    previous: Option<(u64, u64)>,
+    previous: Option<Reading>,
     cells: Vec<Cell>,
     peak: Option<Peak>,
 }
@@ -60,28 +80,39 @@ impl SeriesBuilder {
             tracks: Vec::new(),
             last_tick_ns: None,
             events: EventLog::default(),
+            phases: PhaseLog::default(),
+            job: [None; PHASE_METRICS.len()],
         }
     }
 
     /// The data of the run, without advice.
-    pub fn finish(self, label: impl Into<String>, summary: Summary) -> RunData {
+    pub fn finish(mut self, label: impl Into<String>, summary: Summary) -> RunData {
         let end_ns = summary.run.wall_ns.or(self.last_tick_ns).unwrap_or(0);
         let t_ns: Arc<[u64]> =
             self.buckets.iter().map(|span| span.first_ns + (span.last_ns - span.first_ns) / 2).collect();
         let count = t_ns.len();
         let series = self.tracks.into_iter().map(|track| track.finish(count, &t_ns)).collect();
-        let log = self.events.finish(end_ns);
+        let (spans, phases) = self.phases.finish(end_ns);
+        let marks = std::mem::take(&mut self.events.marks);
+        let (processes, processes_omitted) = self.events.processes();
         RunData {
             label: label.into(),
             summary,
             series,
-            spans: log.spans,
-            phases: log.phases,
-            marks: log.marks,
-            processes: log.processes,
-            processes_omitted: log.processes_omitted,
+            spans,
+            phases,
+            marks,
+            processes,
+            processes_omitted,
             advice: None,
         }
+    }
+
+    /// What the phases need of a tick.
+    fn job_levels(&self, values: &[Option<u64>]) -> Levels {
+        let [cpu_ns, read_bytes, write_bytes, rss_bytes, gpu_bytes] =
+            self.job.map(|index| values.get(index?).copied().flatten());
+        Levels { cpu_ns, read_bytes, write_bytes, rss_bytes, gpu_bytes }
     }
 
     /// Opens the bucket of this time, merging neighbours until there is room for it.
@@ -130,6 +161,13 @@ impl SeriesBuilder {
 impl Sink for SeriesBuilder {
     fn define(&mut self, column: &Column) {
         let (measure, factor) = Measure::of(column.metric);
+        if column.scope == Scope::Combined && column.entity.is_none() {
+            for (slot, metric) in self.job.iter_mut().zip(PHASE_METRICS) {
+                if metric == column.metric {
+                    *slot = Some(self.tracks.len());
+                }
+            }
+        }
         self.tracks.push(Track {
             column: column.clone(),
             measure,
@@ -142,12 +180,16 @@ impl Sink for SeriesBuilder {
     }
 
     fn event(&mut self, event: &Event) {
+        if let Event::Mark { t_ns, name, kind, pid, tid } = event {
+            self.phases.mark(*t_ns, name, *kind, (*pid, *tid));
+        }
         self.events.take(event);
     }
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
         let weight_ns = self.last_tick_ns.map_or(1, |last| t_ns.saturating_sub(last).max(1));
         self.last_tick_ns = Some(self.last_tick_ns.map_or(t_ns, |last| last.max(t_ns)));
+        self.phases.tick(t_ns, self.job_levels(values));
         let bucket = self.bucket_at(t_ns);
         for (track, value) in self.tracks.iter_mut().zip(values) {
             if let Some(value) = *value {
@@ -163,18 +205,23 @@ impl Track {
             self.add(bucket, t_ns, weight_ns, value as f64 * self.factor);
             return;
         }
-        let Some((then_ns, before)) = self.previous else {
-            self.previous = Some((t_ns, value));
+        let now = Reading { t_ns, value, bucket };
+        let Some(before) = self.previous else {
+            self.previous = Some(now);
             return;
         };
-        let passed_ns = t_ns.saturating_sub(then_ns);
-        if value < before {
+        let passed_ns = t_ns.saturating_sub(before.t_ns);
+        if value < before.value {
             // A counter that runs backwards is a gap, not a negative rate.
-            self.previous = Some((t_ns, value));
-        } else if passed_ns >= MIN_RATE_INTERVAL_NS {
-            let per_second = (value - before) as f64 * 1e9 / passed_ns as f64;
-            self.previous = Some((t_ns, value));
-            self.add(bucket, t_ns, passed_ns, per_second * self.factor);
+            self.previous = Some(now);
+        } else if passed_ns >= RATE_WINDOW_NS {
+            // The same window as the engine's, so that the peak of a chart is the peak of the summary. What is
+            // younger than that is carried over to the next tick; nothing is lost.
+            let rate = (value - before.value) as f64 * 1e9 / passed_ns as f64 * self.factor;
+            self.previous = Some(now);
+            self.add(bucket, t_ns, passed_ns, rate);
+            // The difference says what happened on average in the buckets between, too.
+            self.cells.iter_mut().take(bucket).skip(before.bucket + 1).for_each(|cell| cell.fill(rate));
         }
     }
 
@@ -190,9 +237,12 @@ impl Track {
 
     /// `target[i]` is the bucket that bucket `i` became part of; never beyond `i`.
     fn merge(&mut self, target: &[usize]) {
-        for index in 0..self.cells.len() {
+        for (index, into) in target.iter().enumerate().take(self.cells.len()) {
             let cell = std::mem::replace(&mut self.cells[index], Cell::EMPTY);
-            self.cells[target[index]].merge(cell);
+            self.cells[*into].merge(cell);
+        }
+        if let Some(previous) = &mut self.previous {
+            previous.bucket = target[previous.bucket];
         }
         let used = self.cells.len().checked_sub(1).map_or(0, |last| target[last] + 1);
         self.cells.truncate(used);

@@ -36,7 +36,7 @@ pub fn grouped(value: i64) -> String {
         out.push('-');
     }
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -149,6 +149,12 @@ fn is_invisible_format(letter: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// With a capital, as a sentence begins.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A command line as one would type it: arguments quoted where a shell needs it.
 pub fn command_line(arguments: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
@@ -168,14 +174,8 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits() {
-        let cases = [
-            (0.0, "0"),
-            (0.0421, "0.0421"),
-            (3.14159, "3.14"),
-            (27.49, "27.5"),
-            (1204.4, "1,204"),
-            (2.0, "2"),
-        ];
+        let cases =
+            [(0.0, "0"), (0.0421, "0.0421"), (3.456, "3.46"), (27.49, "27.5"), (1204.4, "1,204"), (2.0, "2")];
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }

@@ -242,6 +242,8 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
             lines.push(Line { label, series, role, shown: row.shown });
         }
     }
+    // What is off at first and never was above zero (idle loop devices, no steal) would only be in the way.
+    lines.retain(|line| line.shown || line.series.peak.is_some_and(|peak| peak.value > 0.0));
     // Idle swap is no news; swap in use always is.
     for line in &mut lines {
         if line.series.column.metric == Metric::SwapBytes {

@@ -2,7 +2,8 @@
 
 use crate::state::{Device, State, unix_ms};
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -93,7 +94,7 @@ fn look(name: &str, gpu: Option<usize>) -> Result<View, c_int> {
     let world = match guard.as_mut() {
         Some(world) => world,
         None => {
-            let path = State::path().ok_or(UNKNOWN)?;
+            let path = State::path().or_else(beside_library).ok_or(UNKNOWN)?;
             guard.insert(World { path, first_ms: unix_ms(), ..World::default() })
         }
     };
@@ -120,6 +121,25 @@ fn look(name: &str, gpu: Option<usize>) -> Result<View, c_int> {
         first_ms: world.first_ms,
         folder: world.path.parent().map(PathBuf::from).unwrap_or_default(),
     })
+}
+
+/// `fake-nvml.json` in the folder that this library was loaded from, so that copies of it are machines of
+/// their own within one process.
+fn beside_library() -> Option<PathBuf> {
+    let mut info = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
+    // SAFETY: asks where one of our own statics lies; the answer is written to `info`.
+    let found = unsafe { libc::dladdr((&raw const WORLD).cast(), &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: dladdr gave a C string that lives as long as the library.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())).parent()?.join("fake-nvml.json"))
 }
 
 /// Begins a call on a device and hands it to `then`.
@@ -182,11 +202,4 @@ pub(crate) unsafe fn put<T>(target: *mut T, value: Option<T>) -> c_int {
             SUCCESS
         }
     }
-}
-
-/// NVML's own texts are not needed: the number says it.
-#[unsafe(no_mangle)]
-pub extern "C" fn nvmlErrorString(_code: c_int) -> *const c_char {
-    const TEXT: &CStr = c"fake NVML error";
-    TEXT.as_ptr()
 }

@@ -1,6 +1,7 @@
 //! `jobmeter attach PID`: a process that runs already.
 
-use super::measure::MeasureArgs;
+use super::gpu::GpuJob;
+use super::measure::{MeasureArgs, say};
 use jobmeter_core::cgroup::Membership;
 use jobmeter_core::summary::Warning;
 use jobmeter_core::supervise::job_limits;
@@ -28,6 +29,7 @@ fn parse_time(text: &str) -> Result<u64, String> {
 
 pub(crate) fn main(args: AttachArgs) -> Result<u8, String> {
     args.measure.check_outputs()?;
+    args.measure.gpu.check()?;
     watch::check_target(args.pid).map_err(|error| error.to_string())?;
     // Coarser by default than for jobs of our own: what we watch may run for weeks.
     let interval_ns = args.measure.interval.unwrap_or(1_000_000_000);
@@ -44,11 +46,16 @@ pub(crate) fn main(args: AttachArgs) -> Result<u8, String> {
     if let Some(text) = trouble {
         watch.meter.warn("record", text);
     }
+    let no_gpu = args.measure.gpu.add_to(&mut watch.meter, GpuJob::Attached(args.pid));
     let end = watch.run().map_err(|error| error.to_string())?;
     let mut summary = watch.finish(&info, limits, end);
+    args.measure.gpu.estimate(&mut summary);
     if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
         summary.warnings.push(Warning { kind: "record".to_owned(), text });
     }
     args.measure.deliver(&summary, record.as_ref());
+    if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {
+        say(&text);
+    }
     Ok(0)
 }

@@ -1,6 +1,6 @@
 //! `jobmeter ls`: the stored runs, newest first.
 
-use jobmeter_record::{ExitFilter, Filter, Store, clock, id, table, text};
+use jobmeter_record::{ExitFilter, Filter, Store, clock, id, listing, text};
 use std::io::{IsTerminal, Write};
 
 #[derive(Debug, clap::Args)]
@@ -41,19 +41,19 @@ pub(crate) struct LsArgs {
 pub(crate) fn main(args: LsArgs) -> Result<u8, String> {
     let store = Store::open_default().map_err(|error| error.to_string())?;
     let filter = filter(&args)?;
-    let listing = store.list(&filter, args.limit).map_err(|error| error.to_string())?;
-    for (_, error) in &listing.unreadable {
+    let found = store.list(&filter, args.limit).map_err(|error| error.to_string())?;
+    for (_, error) in &found.unreadable {
         // The listing is still of use; the file is named so that it can be looked at or removed.
         writeln!(std::io::stderr(), "jobmeter: {error}").map_err(|error| error.to_string())?;
     }
     let out = if args.json {
-        format!("{:#}\n", table::json(&listing.runs))
-    } else if listing.runs.is_empty() {
+        format!("{:#}\n", listing::json(&found.runs))
+    } else if found.runs.is_empty() {
         let place = text::printable(&store.directory().to_string_lossy());
         let which = if filter.is_empty() { "" } else { " that fit" };
         format!("No stored runs{which} in {place}.\n")
     } else {
-        table::text(&listing.runs, terminal_width())
+        listing::text(&found.runs, terminal_width())
     };
     super::out::print(&out)
 }

@@ -26,6 +26,8 @@ pub(crate) struct MeasureArgs {
     /// Cores that 100 % of the hardware stands for; without it those the job may use
     #[arg(long, value_name = "N", value_parser = parse_cores, help_heading = "Measuring")]
     pub(crate) expected_cores: Option<f64>,
+    #[command(flatten)]
+    pub(crate) gpu: super::gpu::GpuArgs,
 
     /// Write the summary to this file instead of standard error
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -210,7 +212,7 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 /// Writes aside, then renames: nobody ever sees half a file. Mode 0600.
-fn write_aside(path: &Path, bytes: &[u8], force: bool) -> std::io::Result<()> {
+pub(crate) fn write_aside(path: &Path, bytes: &[u8], force: bool) -> std::io::Result<()> {
     let is_special = path.metadata().is_ok_and(|meta| !meta.is_file());
     if is_special {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);

@@ -1,7 +1,7 @@
 //! `jobmeter prune`: old runs out of the store.
 
 use jobmeter_core::units::parse_duration_ns;
-use jobmeter_record::{PruneRule, Store, id, table};
+use jobmeter_record::{PruneRule, Store, id, listing};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "With both limits a run goes only when it is beyond both. Running runs stay.
@@ -33,7 +33,7 @@ pub(crate) fn main(args: PruneArgs) -> Result<u8, String> {
     let rule = PruneRule { keep: args.keep, started_before_unix_ns };
     let runs = store.prunable(rule).map_err(|error| error.to_string())?;
     if args.dry_run {
-        let list = if runs.is_empty() { String::new() } else { table::text(&runs, None) };
+        let list = if runs.is_empty() { String::new() } else { listing::text(&runs, None) };
         return super::out::print(&format!("{list}{} would be removed.\n", runs_text(runs.len())));
     }
     for run in &runs {

@@ -1,5 +1,6 @@
 //! `jobmeter run -- CMD`: the job under the meter, its exit status ours.
 
+use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
 use jobmeter_core::spawn::SpawnError;
 use jobmeter_core::supervise::{LaunchError, RunOptions, Supervisor};
@@ -42,7 +43,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     measure: MeasureArgs,
     /// The command and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
@@ -53,6 +54,7 @@ fn parse_time(text: &str) -> Result<u64, String> {
 pub(crate) fn main(args: RunArgs) -> Result<u8, String> {
     let command = command_of(&args)?;
     args.measure.check_outputs()?;
+    args.measure.gpu.check()?;
     let options = RunOptions {
         command,
         interval_ns: args.measure.interval,
@@ -104,12 +106,17 @@ fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> 
     if let Some(text) = trouble {
         supervisor.meter.warn("record", text);
     }
+    let no_gpu = args.measure.gpu.add_to(&mut supervisor.meter, GpuJob::Started);
     let outcome = supervisor.run().map_err(|error| error.to_string())?;
     let mut summary = supervisor.finish(&info, &outcome);
+    args.measure.gpu.estimate(&mut summary);
     if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
         summary.warnings.push(jobmeter_core::summary::Warning { kind: "record".to_owned(), text });
     }
     args.measure.deliver(&summary, record.as_ref());
+    if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {
+        say(&text);
+    }
     Ok(outcome.exit_code())
 }
 
@@ -118,7 +125,7 @@ fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
     match error {
         LaunchError::Spawn(SpawnError::Exec(error)) => {
             let (code, text) = match error.raw_os_error() {
-                Some(libc::ENOENT | libc::ENOTDIR) => (NOT_FOUND, "there is no such command".to_owned()),
+                Some(libc::ENOENT) => (NOT_FOUND, "there is no such command".to_owned()),
                 Some(libc::EACCES) => {
                     (NOT_EXECUTABLE, "it may not be executed (a directory, or no x permission)".to_owned())
                 }

@@ -4,45 +4,58 @@ use crate::help::{JOBMETER, Room, testkit};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Runs a command in an unusual environment, bare or metered, and returns what it wrote to `file`.
-fn in_odd_surroundings(room: &Room, metered: bool, command: &[&str], file: &str) -> String {
-    let set_up = format!(
-        "umask 027; ulimit -S -n 333; ulimit -S -s 4096; ulimit -c 0; trap '' USR1 PIPE; exec 7<'{}' 9>&1; \
-         exec nice -n 3 \"$@\"",
-        room.file("opened")
-    );
-    std::fs::write(room.path("opened"), "x").expect("write");
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &set_up, "sh"]);
-    if metered {
-        shell.args([JOBMETER, "run", "-q", "-i", "10ms", "--"]);
+/// Makes the calling process an unusual parent: mask, dispositions, umask, priority, limits, descriptors. No shell
+/// is used for it, since shells tidy up the signal mask.
+fn make_odd() -> std::io::Result<()> {
+    // SAFETY: runs in a child between fork and exec; every call is async-signal-safe and works on plain data.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for signal in [libc::SIGUSR2, libc::SIGALRM, libc::SIGTERM] {
+            libc::sigaddset(&mut set, signal);
+        }
+        libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut());
+        libc::signal(libc::SIGUSR1, libc::SIG_IGN);
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        libc::signal(libc::SIGINT, libc::SIG_IGN);
+        libc::umask(0o027);
+        libc::setpriority(libc::PRIO_PROCESS, 0, 3);
+        for (resource, soft) in
+            [(libc::RLIMIT_NOFILE, 333), (libc::RLIMIT_STACK, 4 << 20), (libc::RLIMIT_CORE, 0)]
+        {
+            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            libc::getrlimit(resource, &mut limit);
+            limit.rlim_cur = soft;
+            libc::setrlimit(resource, &limit);
+        }
+        libc::dup2(1, 7);
+        libc::dup2(0, 12);
     }
-    shell
-        .args(command)
+    Ok(())
+}
+
+/// Runs a command in unusual surroundings, bare or metered, and returns what it printed.
+fn in_odd_surroundings(room: &Room, metered: bool, command: &[&str]) -> String {
+    let mut words = vec![JOBMETER, "run", "-q", "-i", "10ms", "--"];
+    if !metered {
+        words.clear();
+    }
+    words.extend(command);
+    let mut command = Command::new(words[0]);
+    command
+        .args(&words[1..])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("JOBMETER_STORE", room.path("store"))
         .env("ODD", "a b\n'\"$")
         .env("EMPTY", "")
         .current_dir(&room.dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    // SAFETY: sigset_t is plain data; all calls are async-signal-safe.
-    unsafe {
-        shell.pre_exec(|| {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&mut set);
-            libc::sigaddset(&mut set, libc::SIGUSR2);
-            libc::sigaddset(&mut set, libc::SIGALRM);
-            libc::sigaddset(&mut set, libc::SIGTERM);
-            libc::sigprocmask(libc::SIG_SETMASK, &set, std::ptr::null_mut());
-            Ok(())
-        });
-    }
-    let output = shell.output().expect("start a shell");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    room.text(file)
+        .stdin(Stdio::null());
+    // SAFETY: see `make_odd`.
+    unsafe { command.pre_exec(make_odd) };
+    let output = command.output().expect("start");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 #[test]
@@ -51,12 +64,25 @@ fn everything_is_inherited_unchanged() {
     let testkit = testkit();
     let file = room.file("inherited");
     let command = [testkit.to_str().expect("a UTF-8 path"), "inherited", &file, "one", "", "two words", "-x"];
-    let bare = in_odd_surroundings(&room, false, &command, "inherited");
-    let metered = in_odd_surroundings(&room, true, &command, "inherited");
-    assert!(bare.contains("descriptor 7 ") && bare.contains("nice 3\n"), "the set-up failed: {bare}");
-    for (bare, metered) in bare.lines().zip(metered.lines()) {
-        assert_eq!(metered, bare);
+    in_odd_surroundings(&room, false, &command);
+    let bare = room.text("inherited");
+    in_odd_surroundings(&room, true, &command);
+    let metered = room.text("inherited");
+    for line in ["descriptor 7 ", "nice 3\n", "Umask:\t0027", "argument two words\n", "variable ODD="] {
+        assert!(bare.contains(line), "the set-up failed: no {line:?} in {bare}");
     }
+    let differences: Vec<String> = bare
+        .lines()
+        .filter(|line| !metered.lines().any(|other| other == *line))
+        .map(|line| format!("lost:  {line}"))
+        .chain(
+            metered
+                .lines()
+                .filter(|line| !bare.lines().any(|other| other == *line))
+                .map(|line| format!("added: {line}")),
+        )
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert_eq!(metered, bare);
 }
 
@@ -65,10 +91,10 @@ fn everything_is_inherited_unchanged() {
 #[test]
 fn signal_dispositions_are_inherited() {
     let room = Room::new("dispositions");
-    let file = room.file("signals");
-    let script = format!("grep -E '^(Sig(Blk|Ign|Cgt)|Umask)' /proc/self/status > '{file}'");
-    let command = ["sh", "-c", &script];
-    let bare = in_odd_surroundings(&room, false, &command, "signals");
-    let metered = in_odd_surroundings(&room, true, &command, "signals");
-    assert_eq!(metered, bare);
+    let command = ["grep", "-E", "^(Sig(Blk|Ign|Cgt|Pnd)|Umask)", "/proc/self/status"];
+    let bare = in_odd_surroundings(&room, false, &command);
+    assert!(bare.contains("SigBlk:\t0000000000006800"), "the set-up failed: {bare}");
+    // Other bits come from whoever started the tests.
+    assert!(bare.lines().any(|line| line.starts_with("SigIgn:") && line.ends_with("1202")), "{bare}");
+    assert_eq!(in_odd_surroundings(&room, true, &command), bare);
 }

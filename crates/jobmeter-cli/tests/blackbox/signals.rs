@@ -4,12 +4,13 @@ use crate::help::{Room, code_of, is_running, send, state, testkit, wait_until};
 use std::process::Child;
 
 /// Starts the signal reporter under jobmeter and waits until it listens; returns jobmeter and the job's pid.
-fn start_reporter(room: &Room) -> (Child, u32) {
+fn start_reporter(room: &Room, more: &[&str]) -> (Child, u32) {
     let (file, summary) = (room.file("signals"), room.file("summary.json"));
     let testkit = testkit();
     let testkit = testkit.to_str().expect("a UTF-8 path");
     let child = room
         .jobmeter(&["run", "-f", "json", "-o", &summary, "--", testkit, "signals", &file])
+        .args(more)
         .spawn()
         .expect("start jobmeter");
     wait_until("the reporter is ready", || reports(room).contains('\n'));
@@ -30,16 +31,8 @@ fn count(room: &Room, signal: i32) -> usize {
 #[test]
 fn each_signal_arrives_exactly_once() {
     let room = Room::new("signals");
-    let (mut child, _) = start_reporter(&room);
-    let sent = [
-        libc::SIGHUP,
-        libc::SIGINT,
-        libc::SIGQUIT,
-        libc::SIGUSR1,
-        libc::SIGUSR2,
-        libc::SIGWINCH,
-        libc::SIGCONT,
-    ];
+    let (mut child, _) = start_reporter(&room, &[]);
+    let sent = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
     for signal in sent {
         send(child.id(), signal);
         wait_until(&format!("signal {signal} arrives"), || count(&room, signal) > 0);
@@ -94,7 +87,7 @@ fn a_job_that_ignores_interrupts_gets_its_summary_later() {
 #[test]
 fn a_stopped_job_is_not_an_ended_one() {
     let room = Room::new("stopped");
-    let (mut child, job) = start_reporter(&room);
+    let (mut child, job) = start_reporter(&room, &[]);
     send(job, libc::SIGSTOP);
     wait_until("the job is stopped", || state(job) == 'T');
     assert!(is_running(child.id()), "jobmeter ended when its job was stopped");
@@ -102,6 +95,22 @@ fn a_stopped_job_is_not_an_ended_one() {
     wait_until("the job is continued", || count(&room, libc::SIGCONT) == 1);
     send(child.id(), libc::SIGTERM);
     assert_eq!(code_of(&mut child), 42);
+}
+
+/// Without a terminal, TSTP to jobmeter stops the job, and CONT continues it, once.
+#[test]
+fn stop_and_continue_are_passed_on() {
+    let room = Room::new("passed-on");
+    let (mut child, job) = start_reporter(&room, &["stop"]);
+    for round in 1..=3 {
+        send(child.id(), libc::SIGTSTP);
+        wait_until("the job is stopped", || state(job) == 'T');
+        send(child.id(), libc::SIGCONT);
+        wait_until("the job is continued", || count(&room, libc::SIGCONT) >= round);
+    }
+    send(child.id(), libc::SIGTERM);
+    assert_eq!(code_of(&mut child), 42);
+    assert_eq!(count(&room, libc::SIGCONT), 3, "{}", reports(&room));
 }
 
 /// Jobmeter itself stopped and continued (SIGSTOP cannot be caught): the job neither notices nor is lost.

@@ -153,6 +153,7 @@ impl Card {
         }
         // What processes hold is told by their descriptors; the scan takes this back where it may not look.
         gather.coverage[self.slot] = Coverage { memory: true, busy: true, memory_busy: false };
+        gather.fail(self.slot, "process_memory_busy", || "DRM does not count it".to_owned());
         let status = textfile::line(&self.device.join("power/runtime_status"));
         if status.is_ok_and(|status| status == "suspended") {
             // Reading its sensors would wake it up; asleep it does nothing.

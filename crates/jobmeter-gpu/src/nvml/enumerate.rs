@@ -6,8 +6,8 @@ use super::{Found, NvmlSource, Unit};
 use crate::config::Brand;
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
+use crate::hash::PidMap;
 use crate::notes::{ALL_DEVICES, Notes};
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl NvmlSource {
             lost: false,
             window: super::Window::default(),
             shares: Vec::new(),
-            busy_ns: HashMap::new(),
+            busy_ns: PidMap::default(),
             energy: EnergyMeter::default(),
             pcie: None,
         };

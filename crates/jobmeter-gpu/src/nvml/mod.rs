@@ -10,10 +10,10 @@ pub(crate) use sys::Progress;
 
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
+use crate::hash::PidMap;
 use crate::snapshot::Owner;
 use api::Api;
 use jobmeter_core::ProcessId;
-use std::collections::HashMap;
 use std::time::Instant;
 use window::Window;
 
@@ -42,7 +42,7 @@ struct Unit {
     /// Ordered by pid.
     shares: Vec<OwnShare>,
     /// Busy time of the job's processes since the first sample.
-    busy_ns: HashMap<ProcessId, u64>,
+    busy_ns: PidMap<ProcessId, u64>,
     energy: EnergyMeter,
     pcie: Option<Pcie>,
 }

@@ -34,6 +34,7 @@ impl NvmlSource {
         }
         self.read_pcie(gather);
         // Only now, with every listing taken, is it asked who the processes are.
+        gather.members.check();
         for (index, verdict) in verdicts.into_iter().enumerate() {
             self.units[index].settle(verdict, gather);
         }
@@ -50,7 +51,9 @@ impl NvmlSource {
         }
         let mut look = Look { slot, lost: false, gather };
         let memory = look.at("memory_used_bytes", api.memory(handle));
-        let busy = look.at("busy_ppm", api.utilization(handle));
+        let utilization = api.utilization(handle);
+        let busy = look.at("busy_ppm", utilization);
+        look.at("memory_busy_ppm", utilization);
         let mut reading = crate::device::DeviceReading {
             memory_total_bytes: memory.map(|(total, _, _)| total),
             memory_used_bytes: memory.map(|(_, used, _)| used),
@@ -92,7 +95,9 @@ impl NvmlSource {
             return None;
         }
         if unit.lists_by_instance {
-            gather.fail(slot, "process_memory", || "told by the MIG instances of this GPU".to_owned());
+            for figure in ["process_memory", "process_busy", "process_memory_busy"] {
+                gather.fail(slot, figure, || "told by the MIG instances of this GPU".to_owned());
+            }
             return None;
         }
         let first = listed.len();
@@ -125,6 +130,7 @@ impl NvmlSource {
             }
             Err(fault) => {
                 gather.fail(slot, "process_busy", || fault.reason());
+                gather.fail(slot, "process_memory_busy", || fault.reason());
                 None
             }
         }
@@ -174,7 +180,9 @@ impl NvmlSource {
                     Resolved::Stranger => {}
                     Resolved::Unknown(reason) => {
                         gather.coverage[unit.slot] = Coverage::default();
-                        gather.fail(unit.slot, "process_memory", || reason.to_owned());
+                        for figure in ["process_memory", "process_busy", "process_memory_busy"] {
+                            gather.fail(unit.slot, figure, || reason.to_owned());
+                        }
                     }
                     Resolved::Ours(owner) => {
                         if entry.memory_bytes.is_none() {
@@ -221,6 +229,7 @@ impl Unit {
             Resolved::Unknown(reason) => {
                 gather.coverage[self.slot] = Coverage::default();
                 gather.fail(self.slot, "process_busy", || reason.to_owned());
+                gather.fail(self.slot, "process_memory_busy", || reason.to_owned());
             }
             Resolved::Ours(owner) => {
                 *self.busy_ns.entry(owner.id).or_default() += share.busy_ns;

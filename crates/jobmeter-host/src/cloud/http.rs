@@ -256,4 +256,24 @@ mod tests {
         assert_eq!(unchunk(b"fffffffffffffffff\r\nabc"), None);
         assert_eq!(unchunk(b"-1\r\nabc"), None);
     }
+
+    #[test]
+    fn no_bytes_at_all_make_it_panic() {
+        let seed_text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        for _ in 0..20_000 {
+            let mut bytes = seed_text.to_vec();
+            for _ in 0..next() % 6 {
+                let place = next() % bytes.len();
+                bytes[place] = next() as u8;
+            }
+            bytes.truncate(next() % (bytes.len() + 1));
+            // Complete or not, an answer or a failure: anything but a panic.
+            let _ = (is_complete(&bytes), parse(&bytes).is_ok());
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What one run says about its needs, read from its summary. Missing stays missing, with its reason.
 
-use crate::units::parse_bytes;
+use jobmeter_core::units::parse_bytes;
 use jobmeter_core::{Figure, Figures, Quality, Summary};
 
 /// How a run ended, as far as its needs are concerned.
@@ -26,6 +26,9 @@ pub struct Run {
     pub memory_reason: Option<String>,
     pub gpus_mean: Option<f64>,
     pub gpus_max: Option<f64>,
+    /// Devices on which the job held memory or ran.
+    pub gpus_touched: Option<f64>,
+    /// Over all devices together.
     pub vram_peak: Option<f64>,
     pub gpu_reason: Option<String>,
     pub wall_s: Option<f64>,
@@ -37,7 +40,8 @@ impl Run {
     pub fn of(summary: &Summary, input_tag: &str) -> Run {
         let job = &summary.combined;
         let memory = job.get("rss_bytes_max");
-        let busy = |key: &str| number(job, key).map(|ppm| ppm / 1e6);
+        let busy = |key: &str| number(job, key).or_else(|| over_devices(summary, key)).map(|ppm| ppm / 1e6);
+        let vram = job.get("gpu_memory_bytes_max");
         Run {
             ending: ending(summary),
             cores_mean: number(job, "cores_used_mean"),
@@ -47,8 +51,9 @@ impl Run {
             memory_reason: memory.and_then(reason),
             gpus_mean: busy("gpu_busy_ppm_mean"),
             gpus_max: busy("gpu_busy_ppm_max"),
-            vram_peak: job.get("gpu_memory_bytes_max").and_then(upper),
-            gpu_reason: job.get("gpu_memory_bytes_max").and_then(reason),
+            gpus_touched: touched(summary),
+            vram_peak: vram.and_then(upper).or_else(|| over_devices(summary, "gpu_memory_bytes_max")),
+            gpu_reason: vram.and_then(reason),
             wall_s: summary.run.wall_ns.map(|ns| ns as f64 / 1e9),
             disk_bytes: scratch(summary),
             input_bytes: summary
@@ -84,11 +89,30 @@ fn upper(figure: &Figure) -> Option<f64> {
     Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
 }
 
+/// What is doubtful about a figure; one that is bounded from both sides is not.
 fn reason(figure: &Figure) -> Option<String> {
     match figure.quality {
-        Quality::Unavailable | Quality::LowerBound => figure.reason.clone(),
-        _ => None,
+        Quality::Exact => None,
+        _ if figure.upper.is_some() => None,
+        _ => figure.reason.clone(),
     }
+}
+
+/// The job's figure summed over the devices, where the scope as a whole has none.
+fn over_devices(summary: &Summary, key: &str) -> Option<f64> {
+    let key = format!("combined_{key}");
+    let values: Vec<f64> = summary.gpus.iter().filter_map(|gpu| number(&gpu.figures, &key)).collect();
+    (!values.is_empty()).then(|| values.iter().sum())
+}
+
+fn touched(summary: &Summary) -> Option<f64> {
+    let of = |gpu: &jobmeter_core::summary::EntityFigures| {
+        let keys = ["combined_gpu_memory_bytes_max", "combined_gpu_busy_ppm_max"];
+        let values: Vec<f64> = keys.iter().filter_map(|key| number(&gpu.figures, key)).collect();
+        (!values.is_empty()).then(|| values.iter().any(|v| *v > 0.0))
+    };
+    let known: Vec<bool> = summary.gpus.iter().filter_map(of).collect();
+    (!known.is_empty()).then(|| known.iter().filter(|used| **used).count() as f64)
 }
 
 /// How much the job can have held on disk at once: never more than it wrote, and no more than the local

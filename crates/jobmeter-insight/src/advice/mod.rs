@@ -2,11 +2,13 @@
 //! what is not known about it.
 
 mod evidence;
+mod outlook;
 mod present;
 mod rules;
 mod text;
 
 pub use evidence::Run;
+pub use outlook::{Outlook, outlook};
 pub use present::Present;
 
 use crate::Error;

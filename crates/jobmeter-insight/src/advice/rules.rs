@@ -7,6 +7,7 @@ use crate::policy::{self, Policy, SIMPLE_HEADROOM, risk, round_memory, round_sec
 use crate::units::{show_bytes, show_seconds};
 use crate::{Error, error::clean};
 use jobmeter_core::Summary;
+use jobmeter_core::units::format_bytes;
 
 /// A run that was killed for want of something gets at least this much more of it.
 const AFTER_KILL: f64 = 1.5;
@@ -26,6 +27,11 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
         }
         complete
     };
+    let sizes: std::collections::BTreeSet<u64> =
+        learned.iter().filter_map(|r| r.input_bytes).map(|bytes| bytes as u64).collect();
+    if options.input_bytes.is_none() && sizes.len() >= scale::FEWEST_SIZES {
+        notes.push("the runs carry different input sizes: `--input SIZE` narrows the advice".to_owned());
+    }
     let family = Family { runs, learned, options };
     let gpus = family.gpus();
     let advice = Advice {
@@ -173,13 +179,15 @@ impl Family<'_> {
         let average = mean(self.values(|r| r.gpus_mean));
         let most = self.values(|r| r.gpus_max).into_iter().fold(0.0, f64::max);
         if self.learned.iter().any(|r| r.used_gpu()) {
+            let touched = self.values(|r| r.gpus_touched).into_iter().fold(0.0, f64::max);
+            // Devices in use cannot be merged: a job spread over four stays spread over four.
             let value = match self.options.policy {
-                Policy::Simple => (most.round_ties_even() as u64).max(1),
-                Policy::Risk { .. } => ((most - 0.05).ceil() as u64).max(1),
+                Policy::Simple => most.round_ties_even(),
+                Policy::Risk { .. } => (most - 0.05).ceil().max(touched),
             };
             let why =
                 format!("up to {most:.2} GPUs were busy at once, {:.2} on average", average.unwrap_or(0.0));
-            return Item { need: Some(most), ..Item::exactly(value, &why) };
+            return Item { need: Some(most), ..Item::exactly((value as u64).max(1), &why) };
         }
         match self.learned.iter().find_map(|r| r.gpu_reason.clone()) {
             Some(reason) => Item::unknown(&clean(&reason)),
@@ -229,9 +237,9 @@ impl Family<'_> {
                     if fit.extrapolates(input) {
                         item.add_unknown(format!(
                             "{} lies outside the inputs seen ({} to {})",
-                            show_bytes(input),
-                            show_bytes(fit.smallest_input),
-                            show_bytes(fit.largest_input)
+                            format_bytes(input as u64),
+                            format_bytes(fit.smallest_input as u64),
+                            format_bytes(fit.largest_input as u64)
                         ));
                     }
                     item.fit = Some(fit);
@@ -283,6 +291,9 @@ impl Family<'_> {
             }
         };
         let curve = match fit.curve {
+            Curve::Line { base, slope } if slope * input < 0.01 * base => {
+                format!("no trend with the input, around {}", (amount.show)(base))
+            }
             Curve::Line { base, slope } => match amount.noun {
                 "time" => format!("{} + {} per GB of input", show_seconds(base), show_seconds(slope * 1e9)),
                 _ => format!("{} + {slope:.3} × input", show_bytes(base)),
@@ -294,7 +305,7 @@ impl Family<'_> {
             count(fit.runs),
             fit.r_squared,
             100.0 * fit.prediction_error,
-            show_bytes(input),
+            format_bytes(input as u64),
             (amount.show)(predicted)
         );
         Ok((need, why, fit))

@@ -5,8 +5,9 @@
 //! vram_mib|vram_gib|vram,currency,as_of,source`.
 
 use super::{Gpu, Price, Server};
-use crate::units::{GIB, MIB, parse_bytes};
+use crate::units::{GIB, MIB};
 use crate::{Error, error::clean};
+use jobmeter_core::units::parse_bytes;
 use std::collections::HashMap;
 
 const KNOWN: [&str; 20] = [

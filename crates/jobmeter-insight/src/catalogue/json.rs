@@ -2,7 +2,8 @@
 
 use super::{Gpu, Price, Server, csv, query};
 use crate::Error;
-use crate::units::{GIB, MIB, parse_bytes};
+use crate::units::{GIB, MIB};
+use jobmeter_core::units::parse_bytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -18,6 +18,11 @@ pub enum Origin {
         endpoint: String,
     },
     Embedded,
+    /// A user's own catalogue, alone or beside the embedded table.
+    File {
+        path: String,
+        only: bool,
+    },
     /// A live answer was asked for and not to be had.
     EmbeddedAfterFailure {
         reason: String,
@@ -29,6 +34,10 @@ impl std::fmt::Display for Origin {
         match self {
             Origin::Live { endpoint } => write!(out, "live, {}", crate::error::clean(endpoint)),
             Origin::Embedded => out.write_str("embedded table"),
+            Origin::File { path, only: true } => out.write_str(&crate::error::clean(path)),
+            Origin::File { path, only: false } => {
+                write!(out, "embedded table and {}", crate::error::clean(path))
+            }
             Origin::EmbeddedAfterFailure { reason } => write!(out, "embedded table ({reason})"),
         }
     }

@@ -2,12 +2,15 @@
 //! and, only when asked, a live service. Every price carries its source and date.
 
 mod csv;
+mod dict;
 mod http;
 mod json;
 pub mod live;
 mod query;
+mod text;
 
 pub use query::{Filters, Offer};
+pub use text::table;
 
 use crate::Error;
 use std::path::Path;

@@ -102,6 +102,11 @@ impl Report {
     }
 }
 
+/// Exit code of a command whose budgets were checked inline: its own if it failed, else that of the check.
+pub fn inline_exit_code(command: u8, report: &Report, strict: bool) -> u8 {
+    if command == 0 { report.exit_code(strict) } else { command }
+}
+
 /// Puts a run to its budgets.
 pub fn check(run: &RunView, budgets: &[Budget]) -> Report {
     let mut notes = Vec::new();

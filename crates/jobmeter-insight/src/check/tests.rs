@@ -69,6 +69,8 @@ fn exceeded_outweighs_undecided_and_failure_of_the_run_is_noted() {
         [Budget::at_most(BudgetKind::Time, 600_000_000_000), Budget::at_most(BudgetKind::GpuRam, 1 << 30)];
     let report = check(&run, &budgets);
     assert_eq!(report.exit_code(false), EXIT_EXCEEDED);
+    assert_eq!(inline_exit_code(0, &report, false), EXIT_EXCEEDED);
+    assert_eq!(inline_exit_code(137, &report, false), 137, "the command's own failure is not hidden");
     let text = text(&report);
     assert!(text.contains("Wall time 11 min 40 s, budget 10 min 00 s, over by 16.7 %"), "{text}");
     assert!(text.contains("note: the run did not end well (oom_killed)"), "{text}");

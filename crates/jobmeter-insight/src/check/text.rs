@@ -2,7 +2,8 @@
 
 use super::budget::Origin;
 use super::{Line, Report};
-use crate::compare::{format_value, plain_text};
+use crate::compare::format_value;
+use jobmeter_core::text::printable_within;
 
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
@@ -10,7 +11,7 @@ pub fn text(report: &Report) -> String {
         out += &format!("{:<14}  {}\n", line.outcome.title(), sentence(line));
     }
     for note in &report.notes {
-        out += &format!("note: {}\n", plain_text(note, 400));
+        out += &format!("note: {}\n", printable_within(note, 400));
     }
     out
 }
@@ -38,7 +39,7 @@ pub(super) fn sentence(line: &Line) -> String {
         text += &format!(" (baseline {} + {:.1} %, {runs})", write(*median), tolerance_ratio * 100.0);
     }
     if let Some(reason) = &line.reason {
-        text += &format!("; {}", plain_text(reason, 300));
+        text += &format!("; {}", printable_within(reason, 300));
     }
     text
 }

@@ -21,6 +21,8 @@ pub enum FigureUnit {
     Bytes,
     BytesPerSecond,
     Nanos,
+    /// Time per time: a billion is one core, or one whole second of pressure in each second.
+    NanosPerSecond,
     Count,
     PerSecond,
     Cores,
@@ -28,6 +30,7 @@ pub enum FigureUnit {
     Ppm,
     Milli,
     Microjoules,
+    Microwatts,
     Milliwatts,
     Millicelsius,
     Hertz,
@@ -64,6 +67,8 @@ pub fn key_unit(key: &str) -> FigureUnit {
     match (TABLE[index].unit, rest.starts_with("_per_s")) {
         (Unit::Bytes, true) | (Unit::BytesPerSecond, _) => FigureUnit::BytesPerSecond,
         (Unit::Count, true) => FigureUnit::PerSecond,
+        (Unit::Nanos, true) => FigureUnit::NanosPerSecond,
+        (Unit::Microjoules, true) => FigureUnit::Microwatts,
         (Unit::Bytes, false) => FigureUnit::Bytes,
         (Unit::Nanos, false) => FigureUnit::Nanos,
         (Unit::Count, false) => FigureUnit::Count,
@@ -105,6 +110,9 @@ pub fn format_value(value: f64, unit: FigureUnit) -> String {
         FigureUnit::Bytes => format_bytes(size.round() as u64),
         FigureUnit::BytesPerSecond => format_rate(size),
         FigureUnit::Nanos => format_duration_ns(size.round() as u64),
+        FigureUnit::NanosPerSecond => format!("{:.1} %", size / 1e7),
+        // A median or a mean may lie between two counts.
+        FigureUnit::Count if size < 1000.0 && size.fract() != 0.0 => format!("{size:.1}"),
         FigureUnit::Count => format_count(size.round() as u64),
         FigureUnit::PerSecond => format!("{size:.2}/s"),
         FigureUnit::Cores => format!("{size:.2} cores"),
@@ -112,6 +120,7 @@ pub fn format_value(value: f64, unit: FigureUnit) -> String {
         FigureUnit::Ppm => format!("{:.1} %", size / 10_000.0),
         FigureUnit::Milli => format!("{:.2}", size / 1000.0),
         FigureUnit::Microjoules => format!("{:.1} J", size / 1e6),
+        FigureUnit::Microwatts => format!("{:.1} W", size / 1e6),
         FigureUnit::Milliwatts => format!("{:.1} W", size / 1000.0),
         FigureUnit::Millicelsius => format!("{:.1} °C", size / 1000.0),
         FigureUnit::Hertz => format!("{:.0} MHz", size / 1e6),
@@ -130,6 +139,8 @@ mod tests {
         assert_eq!(key_unit("read_storage_bytes_per_s_mean"), FigureUnit::BytesPerSecond);
         assert_eq!(key_unit("faults_minor_per_s_max"), FigureUnit::PerSecond);
         assert_eq!(key_unit("cpu_ns"), FigureUnit::Nanos);
+        assert_eq!(key_unit("cpu_user_ns_per_s_max"), FigureUnit::NanosPerSecond);
+        assert_eq!(key_unit("energy_package_uj_per_s_mean"), FigureUnit::Microwatts);
         assert_eq!(key_unit("wall_ns"), FigureUnit::Nanos);
         assert_eq!(key_unit("cores_used_mean"), FigureUnit::Cores);
         assert_eq!(key_unit("something_new"), FigureUnit::Plain);
@@ -138,5 +149,7 @@ mod tests {
         assert_eq!(key_title("wall_ns"), "Wall time");
         assert_eq!(format_value(-1.5e9, FigureUnit::Bytes), "-1.50 GB");
         assert_eq!(format_value(250_000.0, FigureUnit::Ppm), "25.0 %");
+        assert_eq!(format_value(5.5, FigureUnit::Count), "5.5");
+        assert_eq!(format_value(5.0, FigureUnit::Count), "5");
     }
 }

@@ -1,7 +1,8 @@
 //! The comparison as Markdown for a pull request.
 
-use super::text::{change, interval, name, noise, plain, runs, value};
+use super::text::{change, interval, name, noise, runs, value};
 use super::{Comparison, Verdict};
+use jobmeter_core::text::printable_within;
 
 /// A sentence with the outcome, then a table for each set against the base.
 pub fn markdown(comparison: &Comparison, all: bool) -> String {
@@ -55,7 +56,7 @@ pub fn markdown(comparison: &Comparison, all: bool) -> String {
 /// Foreign text as text: no markup, no links, no mentions, no table cells. Character references survive
 /// every Markdown dialect.
 fn escape(text: &str, longest: usize) -> String {
-    plain(text, longest)
+    printable_within(text, longest)
         .chars()
         .map(|c| match c {
             '&' | '<' | '>' | '"' | '\'' | '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '!'

@@ -17,7 +17,6 @@ mod view;
 pub use figure::{FigureUnit, HEADLINE, format_value, key_title, key_unit};
 pub use markdown::markdown;
 pub use stats::{median, median_interval, rank_sum_p};
-pub(crate) use text::plain as plain_text;
 pub use text::text;
 pub use verdict::Verdict;
 pub use view::{Group, PhaseFigures, RunView};

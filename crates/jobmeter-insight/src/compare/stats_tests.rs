@@ -92,7 +92,16 @@ fn the_ratio_interval_brackets_the_truth_and_needs_positive_values() {
     let base: Vec<f64> = (0..20).map(|i| 100.0 + f64::from(i % 7)).collect();
     let new: Vec<f64> = base.iter().map(|value| value * 1.1).collect();
     let [low, high] = ratio_interval(&base, &new).unwrap();
+    // The table value for 20 and 20: the 128th smallest and the 128th largest of 400 pairs.
+    let mut pairs: Vec<f64> = new.iter().flat_map(|new| base.iter().map(move |base| new / base)).collect();
+    pairs.sort_by(f64::total_cmp);
+    assert_eq!([low, high], [pairs[127], pairs[400 - 128]]);
     assert!(low > 1.07 && low <= 1.1 && (1.1..1.13).contains(&high), "{low} {high}");
+    // Thousands of runs: thinned, narrower, and still around the truth.
+    let base: Vec<f64> = (0..6000).map(|i| 100.0 + f64::from(i % 997) / 100.0).collect();
+    let new: Vec<f64> = base.iter().map(|value| value * 1.1).collect();
+    let [low, high] = ratio_interval(&base, &new).unwrap();
+    assert!((1.095..=1.1).contains(&low) && (1.1..1.105).contains(&high), "{low} {high}");
     assert_eq!(ratio_interval(&[0.0, 1.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]), None);
     assert_eq!(ratio_interval(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), None);
 }

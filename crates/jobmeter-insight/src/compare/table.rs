@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 use super::view::{Group, PhaseFigures, RunView};
 use super::{Cell, Contrast, Options, Row};
 use jobmeter_core::{Figure, Scope};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A row with the values it was made from, one list for each set.
 pub(super) struct Drawn {
@@ -154,8 +154,6 @@ fn cell(readings: &[Reading], values: &[f64]) -> Cell {
         (Some(spread), Some(median)) if median != 0.0 => Some(spread / median.abs()),
         _ => None,
     };
-    let reasons: BTreeMap<&String, ()> =
-        readings.iter().filter_map(|reading| Some((reading.as_ref().err()?.as_ref()?, ()))).collect();
     Cell {
         runs: readings.len(),
         known: values.len(),
@@ -164,7 +162,7 @@ fn cell(readings: &[Reading], values: &[f64]) -> Cell {
         max: ordered.last().copied(),
         median_interval: median_interval(values),
         noise_ratio,
-        reason: reasons.into_keys().next().cloned(),
+        reason: readings.iter().find_map(|reading| reading.as_ref().err()?.clone()),
     }
 }
 

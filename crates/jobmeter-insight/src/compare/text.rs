@@ -2,6 +2,7 @@
 
 use super::figure::format_value;
 use super::{Cell, Comparison, Contrast, Row};
+use jobmeter_core::text::printable_within;
 
 /// One table for each set against the base; all figures or the headline ones and the phases.
 pub fn text(comparison: &Comparison, all: bool) -> String {
@@ -10,9 +11,9 @@ pub fn text(comparison: &Comparison, all: bool) -> String {
     for (index, group) in comparison.groups.iter().enumerate().skip(1) {
         out += &format!(
             "{} ({}) against {} ({})\n\n",
-            plain(&group.label, 60),
+            printable_within(&group.label, 60),
             runs(group.run_ids.len()),
-            plain(&base.label, 60),
+            printable_within(&base.label, 60),
             runs(base.run_ids.len())
         );
         let mut lines =
@@ -24,7 +25,7 @@ pub fn text(comparison: &Comparison, all: bool) -> String {
         out.push('\n');
     }
     for note in &comparison.notes {
-        out += &format!("note: {}\n", plain(note, 400));
+        out += &format!("note: {}\n", printable_within(note, 400));
     }
     out
 }
@@ -36,7 +37,7 @@ pub(super) fn runs(count: usize) -> String {
 fn line(row: &Row, index: usize) -> [String; 7] {
     let (base, new, contrast) = (&row.cells[0], &row.cells[index], &row.contrasts[index - 1]);
     [
-        plain(&name(row), 48),
+        printable_within(&name(row), 48),
         value(row, base),
         value(row, new),
         change(row, contrast),
@@ -51,7 +52,7 @@ pub(super) fn name(row: &Row) -> String {
     match (row.scope, &row.entity) {
         ("run" | "combined", None) => row.title.clone(),
         (scope, None) => format!("{scope}: {}", row.title),
-        (scope, Some(entity)) => format!("{scope} {}: {}", plain(entity, 32), row.title),
+        (scope, Some(entity)) => format!("{scope} {}: {}", printable_within(entity, 32), row.title),
     }
 }
 
@@ -93,7 +94,13 @@ pub(super) fn noise(base: &Cell, new: &Cell) -> String {
 
 /// A ratio as a signed percentage; beyond tenfold as a factor.
 fn percent(ratio: f64) -> String {
-    if ratio >= 10.0 { format!("×{ratio:.1}") } else { format!("{:+.1} %", (ratio - 1.0) * 100.0) }
+    let percent = (ratio - 1.0) * 100.0;
+    match ratio {
+        10.0.. => format!("×{ratio:.1}"),
+        // Neither +0.0 nor -0.0: there is no direction in it.
+        _ if percent.abs() < 0.05 => "0.0 %".to_owned(),
+        _ => format!("{percent:+.1} %"),
+    }
 }
 
 /// First column to the left, the others to the right, the verdict to the left.
@@ -119,28 +126,6 @@ fn columns(lines: &[[String; 7]]) -> String {
         }
         out += text.trim_end();
         out.push('\n');
-    }
-    out
-}
-
-/// Foreign text on one line: no control, no direction characters, no more than `longest` characters.
-pub(crate) fn plain(text: &str, longest: usize) -> String {
-    let mut out: String = text
-        .chars()
-        .take(longest)
-        .map(|c| match c {
-            '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{2028}'
-            | '\u{2029}' => '\u{fffd}',
-            c if c.is_control() => '\u{fffd}',
-            c => c,
-        })
-        .collect();
-    if text.chars().nth(longest).is_some() {
-        out.push('…');
     }
     out
 }

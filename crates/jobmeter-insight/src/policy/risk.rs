@@ -56,7 +56,7 @@ pub(super) fn margin(squares: f64, freedom: f64, leverage: f64, chance: f64) -> 
 /// The value that the runs themselves name. With enough runs: the order statistic that bounds the quantile
 /// with the stated confidence whatever the distribution. With at least one run per `chance`: the plain quantile.
 /// With fewer: the largest value seen.
-fn empirical_bound(mut sorted: Vec<f64>, chance: f64) -> f64 {
+pub(super) fn empirical_bound(mut sorted: Vec<f64>, chance: f64) -> f64 {
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
     if let Some(above) = allowed_above(n, chance) {

@@ -1,7 +1,7 @@
 //! Need as a function of the input size: a straight line or a power law, whichever predicts left-out runs better.
 //! Errors are relative (on the logarithm), because a job twice the size errs by twice the bytes.
 
-use super::risk::margin;
+use super::risk::{empirical_bound, margin};
 use serde::Serialize;
 
 /// A curve needs at least this many different sizes.
@@ -15,6 +15,8 @@ pub enum Curve {
     /// `factor · input ^ exponent`
     Power { factor: f64, exponent: f64 },
 }
+
+type Fitter = fn(&[(f64, f64)]) -> Option<Curve>;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
@@ -45,22 +47,23 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
     if sizes.len() < FEWEST_SIZES || points.len() < FEWEST_SIZES + 1 {
         return None;
     }
-    let fitters: [fn(&[(f64, f64)]) -> Option<Curve>; 2] = [line, power];
+    let fitters: [Fitter; 2] = [line, power];
     let (curve, error) = fitters
         .iter()
         .filter_map(|fitter| Some((fitter(&points)?, left_out_error(&points, *fitter)?)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let squares: f64 = points.iter().map(|p| residual(curve, *p).powi(2)).sum();
+    let residual_squares: f64 = points.iter().map(|p| residual(curve, *p).powi(2)).sum();
     let mean = points.iter().map(|p| p.1.ln()).sum::<f64>() / points.len() as f64;
     let total: f64 = points.iter().map(|p| (p.1.ln() - mean).powi(2)).sum();
     Some(Fit {
         curve,
         runs: points.len(),
-        r_squared: if total > 0.0 { (1.0 - squares / total).max(0.0) } else { 1.0 },
+        r_squared: if total > 0.0 { (1.0 - residual_squares / total).max(0.0) } else { 1.0 },
         prediction_error: error.exp_m1(),
         smallest_input: sizes[0],
         largest_input: sizes[sizes.len() - 1],
-        squares,
+        // A curve that was chosen and fitted follows its own points too closely; left-out points are the honest judge.
+        squares: residual_squares.max(error.powi(2) * (points.len() - 2) as f64),
         points,
     })
 }
@@ -73,7 +76,9 @@ impl Fit {
     /// The bound for the next run of this input size.
     pub fn upper_bound(&self, input: f64, chance: f64) -> f64 {
         let freedom = (self.points.len() - 2) as f64;
-        self.predict(input) * margin(self.squares, freedom, self.leverage(input), chance).exp()
+        let curve = margin(self.squares, freedom, self.leverage(input), chance);
+        let residuals = self.points.iter().map(|p| residual(self.curve, *p)).collect();
+        self.predict(input) * curve.max(empirical_bound(residuals, chance)).exp()
     }
 
     pub fn extrapolates(&self, input: f64) -> bool {
@@ -149,7 +154,7 @@ fn power(points: &[(f64, f64)]) -> Option<Curve> {
 
 /// Root mean square of the logarithmic error when each point is predicted from the others. With very many
 /// points a spread-out selection is left out, so that the cost stays linear.
-fn left_out_error(points: &[(f64, f64)], fitter: fn(&[(f64, f64)]) -> Option<Curve>) -> Option<f64> {
+fn left_out_error(points: &[(f64, f64)], fitter: Fitter) -> Option<f64> {
     let stride = points.len().div_ceil(100);
     let mut sum = 0.0;
     let mut count = 0.0;
@@ -159,7 +164,7 @@ fn left_out_error(points: &[(f64, f64)], fitter: fn(&[(f64, f64)]) -> Option<Cur
         sum += residual(fitter(&others)?, points[index]).powi(2);
         count += 1.0;
     }
-    let error: f64 = (sum / count as f64).sqrt();
+    let error = f64::sqrt(sum / count);
     error.is_finite().then_some(error)
 }
 

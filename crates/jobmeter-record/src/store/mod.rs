@@ -2,9 +2,9 @@
 
 mod glob;
 mod list;
+pub mod listing;
 mod remove;
 mod select;
-pub mod table;
 
 pub use list::{ExitFilter, Filter, Listing, State, StoredRun};
 pub use remove::PruneRule;

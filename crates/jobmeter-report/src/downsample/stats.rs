@@ -19,11 +19,24 @@ impl Cell {
         self.merge(Cell { min: value, max: value, sum: value * weight, weight });
     }
 
+    /// Stands in where no tick gave a value, with a weight that any real one outweighs.
+    pub(super) fn fill(&mut self, value: f64) {
+        if self.weight <= 0.0 {
+            self.add(value, 1);
+        }
+    }
+
     pub(super) fn merge(&mut self, other: Cell) {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.sum += other.sum;
         self.weight += other.weight;
+    }
+
+    /// Value times time, in value × nanoseconds.
+    #[cfg(test)]
+    pub(super) fn integral(&self) -> f64 {
+        self.sum
     }
 
     pub(super) fn point(self) -> Option<Point> {

@@ -31,6 +31,3 @@ pub fn render(runs: &[RunData]) -> Result<String, Error> {
 pub fn render_static(runs: &[RunData]) -> Result<String, Error> {
     page::render(runs, None)
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,7 +3,7 @@
 use super::figures;
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_core::{Figure, Figures, Number, Quality};
+use jobmeter_core::{Figure, Figures, Quality};
 use maud::{Markup, html};
 
 /// Longest command line that is shown whole.
@@ -21,12 +21,12 @@ pub(super) fn head(index: usize, run: &RunData, several: bool) -> Markup {
                 @if several { span.run-dot.(format!("c{}", index % 6)) {} }
                 h1 id=(format!("run-{index}-title")) { bdi.name { (visible(&run.label, 400)) } }
             }
-            p.verdict-text { (visible(&verdict.text, 2_000)) }
+            p.verdict-text { (format::sentence(&visible(&verdict.text, 2_000))) }
             @if !verdict.evidence.is_empty() {
                 ul.evidence { @for line in &verdict.evidence { li { (visible(line, 1_000)) } } }
             }
             @if !info.command.is_empty() {
-                div.command { code tabindex="0" { bdi { (command) } } (copy(&command)) }
+                div.command { code tabindex="0" { bdi { (command) } } (copy()) }
             }
             p.meta {
                 @if !info.host.is_empty() { span { bdi { (visible(&info.host, 100)) } } }
@@ -39,8 +39,8 @@ pub(super) fn head(index: usize, run: &RunData, several: bool) -> Markup {
     }
 }
 
-/// Copies the text of the element before it or beside it; shown only where scripts run.
-pub(super) fn copy(_text: &str) -> Markup {
+/// Copies the code beside it; shown only where scripts run.
+fn copy() -> Markup {
     html! { button.copy type="button" data-copy hidden { "Copy" } }
 }
 
@@ -93,7 +93,13 @@ fn gather(run: &RunData) -> Vec<Tile> {
     let mut tiles = Vec::new();
     if let Some(wall) = summary.run.wall_ns {
         let figure = Figure::int(wall, Quality::Exact);
-        tiles.push(Tile { title: "Wall time", key: "wall_ns", figure, note: None });
+        tiles.push(Tile {
+            title: "Wall time",
+            key: "wall_ns",
+            figure,
+            note: Some(format!("{} s", format::grouped((wall as f64 / 1e9).round() as i64)))
+                .filter(|_| wall >= 100_000_000_000),
+        });
     }
     let mut add = |title, figures: &Figures, key: &'static str, note: Option<String>| {
         if let Some(figure) = figures.get(key) {
@@ -145,12 +151,12 @@ fn memory_note(run: &RunData) -> Option<String> {
         .iter()
         .find_map(|key| run.summary.system.get(*key)?.as_u64());
     let (limit, what) = match (run.summary.limits.cgroup_memory_bytes, machine) {
-        (Some(limit), _) => (limit, "limit"),
-        (None, Some(total)) => (total, "machine"),
+        (Some(limit), _) => (limit, "allowed"),
+        (None, Some(total)) => (total, "in the machine"),
         (None, None) => return None,
     };
-    let share = Number::Float(peak / limit.max(1) as f64 * 100.0).as_f64();
-    Some(format!("{} % of the {what}'s {}", format::number(share), format::bytes(limit as f64)))
+    let share = peak / limit.max(1) as f64 * 100.0;
+    Some(format!("{} % of {} {what}", format::number(share), format::bytes(limit as f64)))
 }
 
 fn lived_note(run: &RunData) -> Option<String> {
@@ -180,7 +186,7 @@ pub(super) fn advice(run: &RunData) -> Markup {
             ul { @for line in &advice.lines { li { (visible(line, 2_000)) } } }
             div.snippets { @for snippet in &advice.snippets {
                 div.snippet {
-                    div.snippet-head { span { (visible(&snippet.title, 100)) } (copy(&snippet.text)) }
+                    div.snippet-head { span { (visible(&snippet.title, 100)) } (copy()) }
                     pre tabindex="0" { code { (snippet.text) } }
                 }
             } }

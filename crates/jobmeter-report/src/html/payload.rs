@@ -73,7 +73,7 @@ struct Span {
     name: String,
     from_s: f64,
     to_s: f64,
-    depth: u32,
+    lane: u32,
 }
 
 #[derive(Serialize)]
@@ -133,7 +133,7 @@ fn run(run: &RunData) -> Run<'_> {
         name: visible(&span.name, NAME_LIMIT),
         from_s: seconds(span.begin_ns),
         to_s: seconds(span.end_ns),
-        depth: span.depth,
+        lane: span.lane,
     });
     let marks =
         run.marks.iter().map(|mark| Mark { name: visible(&mark.name, NAME_LIMIT), t_s: seconds(mark.t_ns) });
@@ -197,15 +197,19 @@ fn cores(run: &RunData) -> Option<Cores> {
     Some(Cores { names: names.collect(), columns, rows })
 }
 
-/// A cell shows the mean over its share of the run; the lines of `top` and the tables give the extremes.
+/// A cell shows the mean over its share of the run; the table gives the extremes.
 fn heat_row(core: &Series, columns: usize, end_ns: u64) -> String {
     let mut sums = vec![(0.0f64, 0u32); columns];
+    let mut covered = 0;
     for (t_ns, point) in core.t_ns.iter().zip(&core.points) {
+        let column = (((*t_ns as f64 / end_ns as f64) * columns as f64) as usize).min(columns - 1);
         if let Some(point) = point {
-            let column = ((*t_ns as f64 / end_ns as f64) * columns as f64) as usize;
-            let cell = &mut sums[column.min(columns - 1)];
-            *cell = (cell.0 + point.mean, cell.1 + 1);
+            // A rate speaks of the time since the tick before it.
+            for cell in &mut sums[covered.min(column)..=column] {
+                *cell = (cell.0 + point.mean, cell.1 + 1);
+            }
         }
+        covered = column + 1;
     }
     let letter = |(sum, count): (f64, u32)| match count {
         0 => '-',

@@ -12,7 +12,9 @@ pub(crate) fn value_axis(measure: Measure, highest: f64, steps: usize) -> (f64, 
         Measure::Hertz => 1e6,
         _ => 1.0,
     };
+    let whole = matches!(measure, Measure::Bytes | Measure::BytesPerSecond | Measure::Count);
     let step = round_step(highest / unit / steps.max(1) as f64) * unit;
+    let step = if whole { step.max(1.0) } else { step };
     let count = (highest / step - 1e-9).ceil().max(1.0) as usize;
     let marks = (0..=count).map(|index| {
         let value = index as f64 * step;

@@ -93,28 +93,39 @@ pub(super) fn draw(
     for line in panel.lines.iter().rev() {
         curve(scene, line, frame, &y_of, palette);
     }
-    for limit in &near {
-        let y = y_of(limit.value);
-        scene.segment((frame.x, y), (frame.x + frame.width, y), palette.limit, 1.0, true);
-        let text = format!("{} {}", limit.label, format::measure(panel.measure, limit.value));
-        // Above the line where there is room, below it at the top of the panel.
-        let baseline = if y - frame.y > 14.0 { y - 4.0 } else { y + 13.0 };
-        scene.text((frame.x + frame.width - 4.0, baseline), 11.0, Anchor::End, palette.limit, text);
-    }
-    if let Some(run) = run {
-        for mark in &run.marks {
-            let x = frame.at(mark.t_ns);
-            scene.segment((x, frame.y), (x, frame.y + frame.height), palette.faint, 1.0, true);
-            let room = (frame.x + frame.width - x).min(120.0);
-            let name = font::fit(&format::visible(&mark.name, 60), 10.0, false, room);
-            scene.text((x + 3.0, frame.y + 10.0), 10.0, Anchor::Start, palette.faint, name);
-        }
+    limit_lines(scene, panel.measure, near, frame, &y_of, palette);
+    for mark in run.map_or(&[][..], |run| &run.marks) {
+        let x = frame.at(mark.t_ns);
+        scene.segment((x, frame.y), (x, frame.y + frame.height), palette.faint, 1.0, true);
     }
     legend(scene, panel, &far, frame, palette);
 }
 
+fn limit_lines(
+    scene: &mut Scene,
+    measure: Measure,
+    mut limits: Vec<&Limit>,
+    frame: &Frame,
+    y_of: &dyn Fn(f64) -> f32,
+    palette: &Palette,
+) {
+    limits.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let mut last = f32::NEG_INFINITY;
+    for limit in limits {
+        let y = y_of(limit.value);
+        scene.segment((frame.x, y), (frame.x + frame.width, y), palette.limit, 1.0, true);
+        let text = format!("{} {}", limit.label, format::measure(measure, limit.value));
+        // Above the line where there is room; labels of neighbouring lines stand below each other.
+        let above = y - 4.0;
+        let baseline =
+            if above - 10.0 > frame.y && above - last > 13.0 { above } else { (y + 13.0).max(last + 13.0) };
+        last = baseline;
+        scene.text((frame.x + frame.width - 4.0, baseline), 11.0, Anchor::End, palette.limit, text);
+    }
+}
+
 fn bands(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette) {
-    for span in run.spans.iter().filter(|span| span.depth == 0) {
+    for span in run.spans.iter().filter(|span| span.lane == 0) {
         let (from, to) = (frame.at(span.begin_ns), frame.at(span.end_ns));
         let color = phase_color(palette, &run.spans, &span.name);
         scene.rect(from, frame.y, (to - from).max(0.5), frame.height, color.alpha(20));
@@ -138,10 +149,11 @@ pub(super) fn phase_color(palette: &Palette, spans: &[PhaseSpan], name: &str) ->
 fn curve(scene: &mut Scene, line: &Stroke<'_>, frame: &Frame, y_of: &dyn Fn(f64) -> f32, palette: &Palette) {
     let color = palette.of(line.role);
     let mut stretches: Vec<Vec<(f32, f32, Point)>> = Vec::new();
-    for (t_ns, point) in line.series.t_ns.iter().zip(&line.series.points) {
+    let columns = (frame.width / 1.5) as usize;
+    for (t_ns, point) in line.series.thinned(columns) {
         match point {
             Some(point) => {
-                let place = (frame.at(*t_ns), y_of(point.mean), *point);
+                let place = (frame.at(t_ns), y_of(point.mean), point);
                 match stretches.last_mut() {
                     Some(stretch) => stretch.push(place),
                     None => stretches.push(vec![place]),
@@ -184,7 +196,7 @@ fn curve(scene: &mut Scene, line: &Stroke<'_>, frame: &Frame, y_of: &dyn Fn(f64)
 }
 
 fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame, palette: &Palette) {
-    let y = frame.y - 10.0;
+    let y = frame.y - 13.0;
     let left = 16.0;
     let right = frame.x + frame.width;
     scene.heading((left, y), 12.5, palette.text, panel.title);

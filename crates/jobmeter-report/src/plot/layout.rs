@@ -42,6 +42,7 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
     let single = (runs.len() == 1).then_some(first);
     if let Some(run) = single {
         y = phase_strip(&mut scene, run, &frame(y), palette);
+        y = mark_names(&mut scene, run, &frame(y), palette);
     }
     for panel in &panels {
         y += PANEL_GAP;
@@ -111,7 +112,10 @@ fn heading(scene: &mut Scene, runs: &[RunData], palette: &Palette, y: f32) -> f3
     y += 19.0;
     let wall =
         run.summary.run.wall_ns.map(|ns| format!(" after {}", format::duration(ns))).unwrap_or_default();
-    let text = format!("{}{wall}", format::visible(run.summary.verdict.text.trim_end_matches('.'), 300));
+    let text = format!(
+        "{}{wall}",
+        format::sentence(&format::visible(run.summary.verdict.text.trim_end_matches('.'), 300))
+    );
     scene.text((MARGIN, y), 12.0, Anchor::Start, palette.faint, font::fit(&text, 12.0, false, room));
     y + 8.0
 }
@@ -121,11 +125,11 @@ fn phase_strip(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palett
     if run.spans.is_empty() {
         return frame.y;
     }
-    let lanes = run.spans.iter().map(|span| span.depth).max().unwrap_or(0).min(MAX_LANES - 1) + 1;
+    let lanes = run.spans.iter().map(|span| span.lane).max().unwrap_or(0).min(MAX_LANES - 1) + 1;
     let top = frame.y + 8.0;
-    for span in run.spans.iter().filter(|span| span.depth < lanes) {
+    for span in run.spans.iter().filter(|span| span.lane < lanes) {
         let (from, to) = (frame.at(span.begin_ns), frame.at(span.end_ns));
-        let y = top + span.depth as f32 * 19.0;
+        let y = top + span.lane as f32 * 19.0;
         let color = chart::phase_color(palette, &run.spans, &span.name);
         scene.rect(from, y, (to - from).max(1.0), 17.0, color.alpha(46));
         scene.rect(from, y, 2.0, 17.0, color);
@@ -135,6 +139,27 @@ fn phase_strip(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palett
         }
     }
     top + lanes as f32 * 19.0
+}
+
+/// Marks are named once, above the charts; a name that would run into the one before is left out.
+fn mark_names(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette) -> f32 {
+    if run.marks.is_empty() {
+        return frame.y;
+    }
+    let baseline = frame.y + 14.0;
+    let mut free = frame.x;
+    for mark in &run.marks {
+        let x = frame.at(mark.t_ns);
+        let name =
+            font::fit(&format::visible(&mark.name, 60), 11.0, false, (frame.x + frame.width - x).min(160.0));
+        if x < free || name.is_empty() {
+            continue;
+        }
+        free = x + font::width(&name, 11.0, false) + 14.0;
+        scene.text((x + 5.0, baseline), 11.0, Anchor::Start, palette.faint, name);
+        scene.segment((x, frame.y + 5.0), (x, baseline + 2.0), palette.faint, 1.0, false);
+    }
+    baseline + 2.0
 }
 
 fn time_axis(scene: &mut Scene, frame: &Frame, palette: &Palette) {

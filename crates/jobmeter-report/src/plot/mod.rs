@@ -44,6 +44,3 @@ pub fn to_svg(scene: &Scene) -> String {
 pub fn to_png(scene: &Scene, scale: f32) -> Result<Vec<u8>, Error> {
     png::paint(scene, scale)
 }
-
-#[cfg(test)]
-mod tests;

@@ -117,7 +117,10 @@ fn peak(figure: &Figure) -> Option<String> {
     let upper = figure.upper.map(|upper| upper.as_f64() as u64);
     Some(match (figure.quality, upper) {
         (Quality::Exact, _) => shown,
-        (_, Some(upper)) if upper > value => format!("{shown} (sampled, at most {})", format_bytes(upper)),
+        // Bounds that meet within one per cent are as good as one number.
+        (_, Some(upper)) if upper > value + value / 100 + (1 << 20) => {
+            format!("{shown} (sampled, at most {})", format_bytes(upper))
+        }
         (_, Some(_)) => shown,
         (_, None) => format!("{shown} (sampled)"),
     })

@@ -173,16 +173,6 @@ pub(crate) fn value(figures: &Figures, key: &str) -> f64 {
     figure.as_f64().unwrap_or_else(|| panic!("{key} is unknown: {figure:?}"))
 }
 
-/// Holds a summary to the bounds that it gives: the truth may exceed them by `slack` of itself, no more.
-pub(crate) fn assert_truth_within(figure: &Figure, truth: f64, slack: f64) {
-    let known = figure.as_f64().unwrap_or_else(|| panic!("unknown: {figure:?}"));
-    let lower = figure.lower.map_or(known, |number| number.as_f64());
-    let upper = figure.upper.map_or(known, |number| number.as_f64());
-    assert!(lower <= known && known <= upper, "value outside its own bounds: {figure:?}");
-    assert!(lower <= truth * (1.0 + slack), "lower bound {lower} above the truth {truth}: {figure:?}");
-    assert!(truth * (1.0 - slack) <= upper, "upper bound {upper} below the truth {truth}: {figure:?}");
-}
-
 /// Waits for a condition that is certain to come; a minute of grace keeps a broken run from hanging for ever.
 pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();

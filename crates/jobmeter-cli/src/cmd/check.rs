@@ -1,0 +1,123 @@
+//! `jobmeter check`: finished runs against budgets.
+
+use super::views::load_runs;
+use jobmeter_core::units::{parse_bytes, parse_duration_ns, parse_ratio};
+use jobmeter_insight::check::{
+    Budget, BudgetKind, EXIT_EXCEEDED, EXIT_UNDECIDED, Report, baseline_budgets, check, github, junit, text,
+};
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Junit,
+    Github,
+}
+
+/// The budgets themselves, for `check` and for `run`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Budgets")]
+pub(crate) struct BudgetArgs {
+    /// At most this much RAM at the peak, as 8GiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_ram: Option<u64>,
+    /// At most this long, as 10m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    max_time: Option<u64>,
+    /// At most this much CPU time of all processes together
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
+    max_cpu_time: Option<u64>,
+    /// At most this much GPU memory at the peak
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_gpu_ram: Option<u64>,
+    /// At most this much read from storage
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_read: Option<u64>,
+    /// At most this much written to storage
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_written: Option<u64>,
+    /// At most so many processes at a time
+    #[arg(long, value_name = "COUNT")]
+    max_processes: Option<u64>,
+}
+
+impl BudgetArgs {
+    pub(crate) fn budgets(&self) -> Vec<Budget> {
+        [
+            (BudgetKind::Time, self.max_time),
+            (BudgetKind::CpuTime, self.max_cpu_time),
+            (BudgetKind::Ram, self.max_ram),
+            (BudgetKind::GpuRam, self.max_gpu_ram),
+            (BudgetKind::Read, self.max_read),
+            (BudgetKind::Written, self.max_written),
+            (BudgetKind::Processes, self.max_processes),
+        ]
+        .into_iter()
+        .filter_map(|(kind, limit)| Some(Budget::at_most(kind, limit?)))
+        .collect()
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes:
+  0    every budget holds
+  123  a budget is exceeded
+  122  none is exceeded, but a figure is unknown, so a budget could not be decided
+  125  jobmeter itself failed
+
+Examples:
+  jobmeter check run.json --max-ram 8GiB --max-time 10m
+  jobmeter check run.json --baseline runs/main --tolerance 5% -f github")]
+pub(crate) struct CheckArgs {
+    /// Runs to check
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Take time, CPU time and peak memory of these runs (their median) as budgets
+    #[arg(long, value_name = "RUNS")]
+    baseline: Vec<String>,
+    /// So much more than the baseline is still fine
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_ratio)]
+    tolerance: f64,
+    /// Take "cannot exclude" for undecided
+    #[arg(long)]
+    strict: bool,
+    #[arg(short, long, value_enum, default_value = "text")]
+    format: Format,
+    #[command(flatten)]
+    budgets: BudgetArgs,
+}
+
+pub(crate) fn main(args: CheckArgs) -> Result<u8, String> {
+    let runs = load_runs(&args.runs)?;
+    let mut budgets = args.budgets.budgets();
+    if !args.baseline.is_empty() {
+        budgets.extend(baseline_budgets(&load_runs(&args.baseline)?, &runs, args.tolerance));
+    }
+    if budgets.is_empty() {
+        return Err("there is nothing to check; give a budget such as --max-ram 8GiB, or a --baseline".into());
+    }
+    let reports: Vec<Report> = runs.iter().map(|run| check(run, &budgets)).collect();
+    super::out::print(&match args.format {
+        Format::Text => all_text(&reports),
+        Format::Junit => junit(&reports),
+        Format::Github => github(&reports),
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&reports);
+            json.map_err(|error| format!("cannot write the report as JSON: {error}"))? + "\n"
+        }
+    })?;
+    let codes: Vec<u8> = reports.iter().map(|report| report.exit_code(args.strict)).collect();
+    let worst = [EXIT_EXCEEDED, EXIT_UNDECIDED].into_iter().find(|code| codes.contains(code));
+    Ok(worst.unwrap_or(0))
+}
+
+/// The run is named only where there are several.
+fn all_text(reports: &[Report]) -> String {
+    let several = reports.len() > 1;
+    reports
+        .iter()
+        .map(
+            |report| if several { format!("run {:?}\n{}", report.label, text(report)) } else { text(report) },
+        )
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! `jobmeter compare`: runs side by side, and whether the difference is more than noise.
+
+use super::views::load_runs;
+use jobmeter_core::units::parse_ratio;
+use jobmeter_insight::check::EXIT_EXCEEDED;
+use jobmeter_insight::compare::{Group, Options, Verdict, compare, markdown, text};
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Each argument is one set of runs; the first is the base. About 5 runs a side are needed to tell a
+difference from noise, 20 for one of 10 % on a noisy machine. Alternate the runs of both sets.
+
+Exit codes: 0, or with --fail-on-regression 123 if there is a regression.
+
+Examples:
+  jobmeter compare before.json after.json
+  jobmeter compare runs/main runs/branch -f markdown > comment.md"
+)]
+pub(crate) struct CompareArgs {
+    /// Sets of runs, the base first
+    #[arg(required = true, num_args = 2.., value_name = "RUNS")]
+    sets: Vec<String>,
+    #[arg(short, long, value_enum, default_value = "text")]
+    format: Format,
+    /// Every figure, not only the ones that are put to the test
+    #[arg(long)]
+    all: bool,
+    /// Also test this figure of the whole job, such as faults_major; more of it counts as worse
+    #[arg(long, value_name = "KEY")]
+    also: Vec<String>,
+    /// Chance of any false alarm in the whole comparison
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_ratio)]
+    alpha: f64,
+    /// Smaller differences are never called one
+    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = parse_ratio)]
+    min_effect: f64,
+    /// Exit with 123 if any figure regressed
+    #[arg(long)]
+    fail_on_regression: bool,
+}
+
+pub(crate) fn main(args: CompareArgs) -> Result<u8, String> {
+    let groups = args
+        .sets
+        .iter()
+        .map(|set| Ok(Group { label: set.clone(), runs: load_runs(std::slice::from_ref(set))? }))
+        .collect::<Result<Vec<Group>, String>>()?;
+    let options = Options { alpha: args.alpha, min_effect_ratio: args.min_effect, also: args.also };
+    let comparison = compare(&groups, &options).map_err(|error| error.to_string())?;
+    super::out::print(&match args.format {
+        Format::Text => text(&comparison, args.all),
+        Format::Markdown => markdown(&comparison, args.all),
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&comparison);
+            json.map_err(|error| format!("cannot write the comparison as JSON: {error}"))? + "\n"
+        }
+    })?;
+    let regressed = comparison.with_verdict(Verdict::Regression).next().is_some();
+    Ok(if args.fail_on_regression && regressed { EXIT_EXCEEDED } else { 0 })
+}

@@ -1,0 +1,125 @@
+//! `jobmeter export`: the tables of a run for other programs.
+
+use jobmeter_record::export::layout::{Layout, export_layout, write_layout};
+use jobmeter_record::export::{Format, export_file, export_folder, export_sqlite, write_table};
+use jobmeter_record::table::Table;
+use jobmeter_record::{Damage, RecordError, Run, Store, text};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Tables: samples, processes, phases, spans, marks, warnings, cores, disks, mounts, networks, \
+gpus.
+One table goes to a file or to standard output, several go to a folder; SQLite takes all into one file.
+
+Examples:
+  jobmeter export last -f csv > samples.csv
+  jobmeter export last -f parquet --table all -o run/
+  jobmeter export name:train -f sqlite -o run.sqlite"
+)]
+pub(crate) struct ExportArgs {
+    /// The run: a path, `last`, `last~2`, the beginning of an id, `name:N`
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// csv, jsonl, parquet, sqlite or arrow; otherwise told by the end of the output's name
+    #[arg(short, long, value_name = "FORMAT", conflicts_with = "layout")]
+    format: Option<String>,
+    /// Which table, or `all`; may be given several times (samples; all for SQLite)
+    #[arg(short, long, value_name = "TABLE", conflicts_with = "layout")]
+    table: Vec<String>,
+    /// The file or folder to write; `-` is standard output
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Write another tracker's CSV: gpu-tracker or resource-tracker
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Option<String>,
+    /// Replace existing files
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    // The answer to a bad option comes before any file is looked for.
+    let plan = plan(&args, output)?;
+    let run = Store::open_default()
+        .and_then(|store| store.select(&args.run))
+        .and_then(|path| Run::open(&path))
+        .map_err(|error| error.to_string())?;
+    match carry_out(&run, &plan, output, args.force) {
+        // A reader that has seen enough (`| head`) is no error.
+        Err(error) if output.is_none() && error.io_kind() == Some(ErrorKind::BrokenPipe) => Ok(0),
+        Err(error) => Err(error.to_string()),
+        Ok(None) => Ok(0),
+        Ok(Some(damage)) => {
+            writeln!(std::io::stderr(), "jobmeter: {damage}").map_err(|error| error.to_string())?;
+            Ok(0)
+        }
+    }
+}
+
+enum Plan {
+    Layout(Layout),
+    Tables(Format, Vec<Table>),
+}
+
+fn plan(args: &ExportArgs, output: Option<&Path>) -> Result<Plan, String> {
+    if let Some(layout) = &args.layout {
+        let known = Layout::from_key(layout).map(Plan::Layout);
+        return known.ok_or_else(|| wrong("layout", layout, "gpu-tracker or resource-tracker"));
+    }
+    let extension = output.and_then(Path::extension).and_then(|extension| extension.to_str());
+    let format = match (&args.format, extension.and_then(Format::from_key)) {
+        (Some(format), _) => Format::from_key(format)
+            .ok_or_else(|| wrong("format", format, "csv, jsonl, parquet, sqlite or arrow"))?,
+        (None, Some(format)) => format,
+        (None, None) => Format::Csv,
+    };
+    let mut tables = Vec::new();
+    for name in &args.table {
+        match Table::from_key(name) {
+            Some(table) => tables.push(table),
+            None if name == "all" => tables.extend(Table::ALL),
+            None => return Err(wrong("table", name, "samples, processes, phases … or all (see --help)")),
+        }
+    }
+    match (tables.is_empty(), format) {
+        (true, Format::Sqlite) => tables.extend(Table::ALL),
+        (true, _) => tables.push(Table::Samples),
+        _ => {}
+    }
+    if output.is_none() && !format.is_text() {
+        return Err(format!("{} is not for a terminal; name a file with -o", format.key()));
+    }
+    if output.is_none() && tables.len() > 1 {
+        return Err("several tables need a folder; name one with -o".to_owned());
+    }
+    Ok(Plan::Tables(format, tables))
+}
+
+fn wrong(what: &str, given: &str, right: &str) -> String {
+    format!("'{}' is no {what}; write {right}", text::printable(given))
+}
+
+fn carry_out(
+    run: &Run,
+    plan: &Plan,
+    output: Option<&Path>,
+    force: bool,
+) -> Result<Option<Damage>, RecordError> {
+    let stdout_name = Path::new("standard output");
+    match (plan, output) {
+        (Plan::Layout(layout), Some(path)) => export_layout(run, *layout, path, force),
+        (Plan::Layout(layout), None) => write_layout(run, *layout, std::io::stdout().lock(), stdout_name),
+        (Plan::Tables(Format::Sqlite, tables), Some(path)) => export_sqlite(run, tables, path, force),
+        (Plan::Tables(format, tables), output) => match (tables.as_slice(), output) {
+            ([table], None) => write_table(run, *table, *format, std::io::stdout(), stdout_name),
+            ([table], Some(path)) if !path.is_dir() => export_file(run, *table, *format, path, force),
+            (tables, path) => {
+                let folder = path.unwrap_or(Path::new("."));
+                export_folder(run, tables, *format, folder, force).map(|(_, damage)| damage)
+            }
+        },
+    }
+}

@@ -1,0 +1,104 @@
+//! What `run` and `attach` have to say of GPUs and energy.
+
+use jobmeter_core::meter::Meter;
+use jobmeter_core::summary::Summary;
+use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint};
+use std::path::Path;
+use std::time::Duration;
+
+/// A UUID is checked before the job starts; a driver that takes longer is not going to tell.
+const LISTING_PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GpuArgs {
+    /// Only these GPUs or MIG instances
+    #[arg(long, value_name = "U1,U2", value_delimiter = ',', help_heading = "GPU and energy")]
+    gpu_uuids: Option<Vec<String>>,
+    /// Only GPUs of nvidia, amd or intel
+    #[arg(long, value_name = "BRAND", value_parser = parse_brand, help_heading = "GPU and energy")]
+    gpu_brand: Option<Brand>,
+    /// Leave GPUs alone
+    #[arg(long, conflicts_with_all = ["gpu_uuids", "gpu_brand"], help_heading = "GPU and energy")]
+    no_gpu: bool,
+    /// Grams of CO2 per kWh of your electricity, to estimate the job's emissions
+    #[arg(long, value_name = "G", value_parser = parse_intensity, help_heading = "GPU and energy")]
+    carbon_intensity: Option<f64>,
+}
+
+fn parse_brand(text: &str) -> Result<Brand, String> {
+    text.parse().map_err(|error: jobmeter_gpu::GpuError| error.to_string())
+}
+
+fn parse_intensity(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|grams: &f64| grams.is_finite() && *grams >= 0.0)
+        .ok_or_else(|| format!("'{text}' is not an intensity; write grams per kWh, such as 230"))
+}
+
+/// Whose environment says which GPUs the job sees, and since when its use counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum GpuJob {
+    Started,
+    Attached(i32),
+}
+
+impl GpuArgs {
+    /// Refuses a list of GPUs that names none or a wrong one, before the job begins.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.gpu_uuids.is_none() {
+            return Ok(());
+        }
+        let listed = GpuMonitor::list(self.config(GpuJob::Started), LISTING_PATIENCE);
+        listed.map(|_| ()).map_err(|error| format!("--gpu-uuids: {error}"))
+    }
+
+    /// Adds the sources; returns what to say with -v where there is no GPU.
+    pub(crate) fn add_to(&self, meter: &mut Meter, job: GpuJob) -> Option<String> {
+        meter.add_extra(Box::new(PowercapExtra::open(Path::new("/"))));
+        let config = self.config(job);
+        let looked_for = config.looked_for();
+        match GpuExtra::start(config) {
+            Ok(Some(extra)) => {
+                meter.add_extra(Box::new(extra));
+                None
+            }
+            Ok(None) if self.no_gpu => None,
+            Ok(None) => Some(format!("no GPU found (looked for {looked_for})")),
+            Err(error) => {
+                meter.warn("gpu", error.to_string());
+                None
+            }
+        }
+    }
+
+    pub(crate) fn estimate(&self, summary: &mut Summary) {
+        footprint::estimate(summary, self.carbon_intensity);
+    }
+
+    fn config(&self, job: GpuJob) -> GpuConfig {
+        let job_env = match job {
+            GpuJob::Started => JobEnv::from_lookup(|key| std::env::var(key).ok()),
+            GpuJob::Attached(pid) => environment_of(pid),
+        };
+        GpuConfig {
+            enabled: !self.no_gpu,
+            brand: self.gpu_brand,
+            uuids: self.gpu_uuids.clone(),
+            job_env,
+            count_from_birth: matches!(job, GpuJob::Started),
+            ..GpuConfig::default()
+        }
+    }
+}
+
+/// As the process was started; what it has set since cannot be seen.
+fn environment_of(pid: i32) -> JobEnv {
+    let bytes = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    JobEnv::from_lookup(|key| {
+        bytes.split(|&byte| byte == 0).find_map(|entry| {
+            let value = entry.strip_prefix(key.as_bytes())?.strip_prefix(b"=")?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        })
+    })
+}

@@ -1,0 +1,49 @@
+//! `jobmeter host`: the machine, its limits, and whose it is.
+
+use jobmeter_host::{HostInfo, MetadataConfig, discover, text};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without --cloud the cloud is told from the firmware alone and nothing is sent to any network.
+
+Examples:
+  jobmeter host
+  jobmeter host --cloud --json | jq .cloud.instance_type"
+)]
+pub(crate) struct HostArgs {
+    /// Ask the metadata service of the cloud that the firmware names, for 500 ms at the most
+    #[arg(long)]
+    cloud: bool,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    /// Describe the machine whose files lie below DIR
+    #[arg(long, value_name = "DIR", default_value = "/", hide_default_value = true)]
+    root: PathBuf,
+}
+
+#[derive(serde::Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    host: &'a HostInfo,
+    cloud: &'a jobmeter_host::CloudInfo,
+}
+
+pub(crate) fn main(args: HostArgs) -> Result<u8, String> {
+    if !args.root.is_dir() {
+        return Err(format!("{:?} is not a directory; --root wants one that stands for /", args.root));
+    }
+    let host = HostInfo::of(&args.root);
+    let allowed = args.cloud.then(MetadataConfig::from_environment);
+    let cloud = discover(&args.root, allowed.as_ref());
+    let out = if args.json {
+        let json = serde_json::to_string_pretty(&Answer { host: &host, cloud: &cloud });
+        json.map_err(|error| format!("cannot write the description as JSON: {error}"))? + "\n"
+    } else {
+        // Nobody asked and nothing names one: a row about it would only be noise.
+        let shown = (args.cloud || cloud.vendor.is_some()).then_some(&cloud);
+        text::render(&host, shown)
+    };
+    super::out::print(&out)
+}

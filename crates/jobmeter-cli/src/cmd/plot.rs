@@ -1,0 +1,69 @@
+//! `jobmeter plot`: charts of recorded runs as a picture.
+
+use super::drawn;
+use jobmeter_report::plot::{self, PlotOptions, Theme};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter plot last -o run.svg
+  jobmeter plot last~1 last -o both.png --theme dark
+  jobmeter plot name:train -o ram.png --metrics cpu,ram,psi --width 800")]
+pub(crate) struct PlotArgs {
+    /// Runs: a file, last, last~2, the beginning of an id, or name:NAME; several are overlaid
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// The picture, .svg or .png
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Colours
+    #[arg(long, value_enum, default_value = "light")]
+    theme: ThemeName,
+    /// Width in pixels
+    #[arg(long, value_name = "PIXELS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(320..=8000))]
+    width: u32,
+    /// Charts to draw, in this order: cpu, ram, gpu, gpu-ram, io, disk, net, psi, tasks, power, temperature
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    metrics: Option<Vec<String>>,
+    /// Pixels per pixel of a PNG: 2 for sharp print
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
+    scale: u8,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ThemeName {
+    Light,
+    Dark,
+}
+
+pub(crate) fn main(args: PlotArgs) -> Result<u8, String> {
+    let extension =
+        args.output.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    let is_png = match extension.as_deref() {
+        Some("png") => true,
+        Some("svg") => false,
+        _ => {
+            return Err(format!(
+                "cannot tell the kind of picture from {:?}; end the name in .svg or .png",
+                args.output
+            ));
+        }
+    };
+    let theme = match args.theme {
+        ThemeName::Light => Theme::Light,
+        ThemeName::Dark => Theme::Dark,
+    };
+    let options = PlotOptions { theme, width: args.width, panels: args.metrics, heading: true };
+    let runs = drawn::runs(&args.runs)?;
+    let scene = plot::scene(&runs, &options).map_err(|error| error.to_string())?;
+    let bytes = if is_png {
+        plot::to_png(&scene, f32::from(args.scale)).map_err(|error| error.to_string())?
+    } else {
+        plot::to_svg(&scene).into_bytes()
+    };
+    drawn::write(&args.output, &bytes, args.force)?;
+    Ok(0)
+}

@@ -1,0 +1,56 @@
+//! `jobmeter report`: one self-contained page about recorded runs.
+
+use super::{drawn, measure};
+use jobmeter_report::html;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  jobmeter report last -o report.html --open
+  jobmeter report last~1 last -o before-and-after.html")]
+pub(crate) struct ReportArgs {
+    /// Runs: a file, last, last~2, the beginning of an id, or name:NAME; several are compared
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// The page
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Open it in the browser
+    #[arg(long)]
+    open: bool,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
+    let runs = drawn::runs(&args.runs)?;
+    let page = html::render(&runs).map_err(|error| error.to_string())?;
+    drawn::write(&args.output, page.as_bytes(), args.force)?;
+    if !html::is_interactive() {
+        let note =
+            "jobmeter: interactive charts were not built in; the page has drawn ones (build with `make web`)";
+        writeln!(std::io::stderr(), "{note}").map_err(|error| error.to_string())?;
+    }
+    if args.open {
+        open(&args.output)?;
+    }
+    Ok(0)
+}
+
+/// Hands the page to the desktop and does not wait for it.
+fn open(path: &Path) -> Result<(), String> {
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let started = Command::new(opener)
+        .arg(&path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    started.map(drop).map_err(|error| {
+        format!("cannot start {opener}: {error}; the page is written to {}", measure::shown(&path))
+    })
+}

@@ -1,0 +1,77 @@
+//! Tells a signal that was sent to us alone from one that the whole process group got: a second process of
+//! our group that holds every signal back. What is pending there reached the job by itself and must not be
+//! passed on, or it would arrive twice.
+
+use crate::probe::scan::lines;
+use crate::probe::status::signal_bit;
+use crate::sys;
+use std::time::Duration;
+
+/// Senders that address each process in turn need a moment to reach the next one.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+pub struct Sentinel {
+    pid: i32,
+    /// The sentinel runs on this stack, in our memory: it weighs one kernel task and no pages.
+    _stack: Box<[u8; STACK_BYTES]>,
+}
+
+const STACK_BYTES: usize = 16 * 1024;
+
+impl Sentinel {
+    /// Call with the signals of interest blocked: the sentinel inherits the mask.
+    pub fn start() -> Option<Sentinel> {
+        let mut stack = Box::new([0u8; STACK_BYTES]);
+        // SAFETY: `hold` never returns and touches only its own stack; CLONE_VM shares memory, which outlives the
+        // sentinel because `Drop` ends and reaps it before the stack is freed. The stack grows downwards from its
+        // aligned end.
+        let pid = unsafe {
+            let top = stack.as_mut_ptr().add(STACK_BYTES);
+            let top = top.sub(top as usize % 16);
+            libc::clone(hold, top.cast(), libc::CLONE_VM | libc::SIGCHLD, std::ptr::null_mut())
+        };
+        (pid > 0).then_some(Sentinel { pid, _stack: stack })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether the group got `signal` too.
+    pub fn has(&self, signal: i32) -> bool {
+        self.is_pending(signal) || {
+            std::thread::sleep(PATIENCE);
+            self.is_pending(signal)
+        }
+    }
+
+    fn is_pending(&self, signal: i32) -> bool {
+        let mut buffer = [0u8; 4096];
+        sys::read_proc(self.pid, "status", &mut buffer).is_ok_and(|text| {
+            lines(text)
+                .find_map(|line| line.strip_prefix(b"ShdPnd:\t"))
+                .is_some_and(|mask| signal_bit(mask, signal))
+        })
+    }
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        // SAFETY: our own child, by its pid, which cannot be reused before it is reaped here.
+        unsafe {
+            libc::kill(self.pid, libc::SIGKILL);
+            libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL);
+        }
+    }
+}
+
+/// Sleeps until it is killed, at the latest with its parent.
+extern "C" fn hold(_: *mut libc::c_void) -> libc::c_int {
+    loop {
+        // SAFETY: plain system calls; with every signal of interest blocked, pause does not come back for one.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            libc::pause();
+        }
+    }
+}

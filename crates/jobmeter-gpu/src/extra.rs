@@ -1,0 +1,263 @@
+//! The GPU monitor and powercap as sources of the engine's tick.
+
+use crate::columns::Layout;
+use crate::config::GpuConfig;
+use crate::device::GpuDevice;
+use crate::error::GpuError;
+use crate::identity::Member;
+use crate::monitor::{GpuMonitor, Stopped};
+use crate::powercap::Powercap;
+use crate::snapshot::{GpuSnapshot, Status};
+use jobmeter_core::meter::{Extra, Member as EngineMember};
+use jobmeter_core::metric::{Column, Kind, Metric, Scope};
+use jobmeter_core::summary::{EntityFigures, Figure, Figures, Source, Warning};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A snapshot that has not been renewed for so long says nothing of now.
+const STALE_AFTER: Duration = Duration::from_secs(3);
+/// How long the end of the run waits for the driver to shut down.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// A sample that takes longer than this at the end of the run is worth a word.
+const SLOW_MS: u64 = 1000;
+
+pub struct GpuExtra {
+    monitor: Option<GpuMonitor>,
+    layout: Option<Layout>,
+    latest: Option<(Arc<GpuSnapshot>, Instant)>,
+    values: Vec<Option<u64>>,
+    /// Per column: had a value at some tick.
+    told: Vec<bool>,
+    /// Per device: the job had memory on it or kept it busy.
+    used: Vec<bool>,
+    warned: usize,
+    is_hang_told: bool,
+    warnings: Vec<Warning>,
+}
+
+impl GpuExtra {
+    /// Starts the monitor and returns at once; call it when the job has been started. `None`: switched off,
+    /// or no trace of a GPU.
+    pub fn start(config: GpuConfig) -> Result<Option<GpuExtra>, GpuError> {
+        Ok(GpuMonitor::start(config)?.map(|monitor| GpuExtra {
+            monitor: Some(monitor),
+            layout: None,
+            latest: None,
+            values: Vec::new(),
+            told: Vec::new(),
+            used: Vec::new(),
+            warned: 0,
+            is_hang_told: false,
+            warnings: Vec::new(),
+        }))
+    }
+
+    fn take(&mut self, snapshot: Arc<GpuSnapshot>) {
+        let is_new = self.latest.as_ref().is_none_or(|(known, _)| known.sequence != snapshot.sequence);
+        if is_new {
+            self.used.resize(snapshot.devices.len(), false);
+            for (used, scopes) in self.used.iter_mut().zip(&snapshot.scopes) {
+                *used |= scopes[2].memory_bytes.unwrap_or(0) > 0 || scopes[2].busy_ppm.unwrap_or(0) > 0;
+            }
+            for warning in snapshot.warnings.iter().skip(self.warned) {
+                self.warnings.push(Warning { kind: warning.kind.to_owned(), text: warning.text.clone() });
+            }
+            self.warned = snapshot.warnings.len();
+            self.latest = Some((snapshot, Instant::now()));
+        }
+        let Some((snapshot, since)) = &self.latest else { return };
+        let layout = self.layout.get_or_insert_with(|| Layout::new(&snapshot.devices));
+        self.values.clear();
+        if since.elapsed() > STALE_AFTER {
+            self.values.resize(layout.columns().len(), None);
+            return;
+        }
+        layout.values(snapshot, &mut self.values);
+        self.told.resize(self.values.len(), false);
+        for (told, value) in self.told.iter_mut().zip(&self.values) {
+            *told |= value.is_some();
+        }
+    }
+}
+
+impl Extra for GpuExtra {
+    fn tick(&mut self, _t_ns: u64, members: &[EngineMember]) {
+        let Some(monitor) = &self.monitor else { return };
+        monitor.set_processes(
+            members.iter().map(|member| Member { id: member.id, main: member.is_main }).collect(),
+        );
+        monitor.request();
+        let latest = monitor.latest();
+        if let status @ Status::Hung { .. } = monitor.status()
+            && !self.is_hang_told
+        {
+            self.is_hang_told = true;
+            let text = status.reason().unwrap_or_default();
+            self.warnings.push(Warning { kind: "gpu_hung".to_owned(), text });
+        }
+        if let Some(snapshot) = latest {
+            self.take(snapshot);
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        self.layout.as_ref().map_or(&[], Layout::columns)
+    }
+
+    fn values(&self) -> &[Option<u64>] {
+        &self.values
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    fn finish(&mut self) -> (Vec<Source>, Vec<EntityFigures>) {
+        let Some(monitor) = self.monitor.take() else { return (Vec::new(), Vec::new()) };
+        let status = monitor.status();
+        let devices = monitor.devices().unwrap_or_default();
+        let stopped = monitor.stop(PATIENCE);
+        let trouble = match (status.reason(), stopped) {
+            (Some(reason), _) => Some(reason),
+            // After good samples, one under way or a slow shutdown is nobody's concern; a hang is.
+            (None, Stopped::LeftBehind { reason, for_ms }) if self.latest.is_none() || for_ms > SLOW_MS => {
+                Some(reason)
+            }
+            (None, _) => None,
+        };
+        (self.sources(&devices, trouble), self.entities())
+    }
+}
+
+impl GpuExtra {
+    fn sources(&self, devices: &[GpuDevice], trouble: Option<String>) -> Vec<Source> {
+        let Some((snapshot, _)) = &self.latest else {
+            let detail = trouble.unwrap_or_else(|| "the run ended before the first sample".to_owned());
+            return vec![Source { name: "gpu".to_owned(), used: false, detail }];
+        };
+        let visible: Vec<usize> = (0..devices.len())
+            .filter(|&i| devices[i].selected && !devices[i].mig_enabled && devices[i].visible != Some(false))
+            .collect();
+        let idle = visible.iter().filter(|&&i| !self.used.get(i).copied().unwrap_or(false)).count();
+        let mut sources = Vec::new();
+        for name in ["nvml", "drm"] {
+            let own = devices.iter().filter(|device| (device.driver == "nvml") == (name == "nvml"));
+            let count = own.filter(|device| device.selected).count();
+            if count > 0 {
+                let detail = format!("{count} {}", if count == 1 { "device" } else { "devices" });
+                sources.push(Source { name: name.to_owned(), used: true, detail });
+            }
+        }
+        if idle > 0 && !visible.is_empty() {
+            let detail = format!("{idle} of {} visible GPUs were never used by the job", visible.len());
+            sources.push(Source { name: "gpu_idle".to_owned(), used: true, detail });
+        }
+        for failure in snapshot.failures.iter() {
+            let of = failure.uuid.as_deref().map(|uuid| format!(" of {uuid}")).unwrap_or_default();
+            let detail = format!("{}{of}: {}", failure.figure, failure.reason);
+            sources.push(Source { name: "gpu_figure".to_owned(), used: false, detail });
+        }
+        if let Some(detail) = trouble {
+            sources.push(Source { name: "gpu".to_owned(), used: false, detail });
+        }
+        sources
+    }
+
+    /// Facts of the selected devices, and the reasons of the figures that never came.
+    fn entities(&self) -> Vec<EntityFigures> {
+        let (Some((snapshot, _)), Some(layout)) = (&self.latest, &self.layout) else { return Vec::new() };
+        let selected = snapshot.devices.iter().enumerate().filter(|(_, device)| device.selected);
+        selected
+            .map(|(index, device)| {
+                let mut facts = device.facts();
+                let used = self.used.get(index).copied().unwrap_or(false);
+                facts.insert("used".to_owned(), if used { "yes" } else { "no" }.to_owned());
+                EntityFigures {
+                    name: device.uuid.clone(),
+                    figures: missing(self, layout, snapshot, device),
+                    facts,
+                }
+            })
+            .collect()
+    }
+}
+
+fn missing(extra: &GpuExtra, layout: &Layout, snapshot: &GpuSnapshot, device: &GpuDevice) -> Figures {
+    let mut figures = Figures::new();
+    for (index, column) in layout.columns().iter().enumerate() {
+        let is_own = column.entity.as_ref().is_some_and(|entity| entity.name == device.uuid);
+        if !is_own || extra.told.get(index) == Some(&true) {
+            continue;
+        }
+        if let Some(reason) = layout.reason(index, snapshot) {
+            let prefix = match column.scope {
+                Scope::System => String::new(),
+                scope => format!("{}_", scope.key()),
+            };
+            let suffix = if column.metric.info().kind == Kind::Gauge { "_max" } else { "" };
+            let key = format!("{prefix}{}{suffix}", column.metric.key());
+            figures.insert(key, Figure::unavailable(reason));
+        }
+    }
+    figures
+}
+
+/// CPU package and DRAM energy of the machine.
+pub struct PowercapExtra {
+    powercap: Powercap,
+    columns: Vec<Column>,
+    values: Vec<Option<u64>>,
+}
+
+impl PowercapExtra {
+    /// Opens the counters; without any it brings no column, only the reason.
+    pub fn open(root: &Path) -> PowercapExtra {
+        let powercap = Powercap::open(root);
+        let metrics = [
+            (powercap.package_reason(), Metric::EnergyPackageUj),
+            (powercap.dram_reason(), Metric::EnergyDramUj),
+        ];
+        let there = metrics.iter().filter(|(reason, _)| reason.is_none());
+        let columns: Vec<Column> = there.map(|(_, metric)| Column::of(Scope::System, *metric)).collect();
+        PowercapExtra { values: vec![None; columns.len()], powercap, columns }
+    }
+}
+
+impl Extra for PowercapExtra {
+    fn tick(&mut self, _t_ns: u64, _members: &[EngineMember]) {
+        if self.columns.is_empty() {
+            return;
+        }
+        let reading = self.powercap.read();
+        for (column, value) in self.columns.iter().zip(&mut self.values) {
+            *value = match column.metric {
+                Metric::EnergyDramUj => reading.dram_uj,
+                _ => reading.package_uj,
+            };
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    fn values(&self) -> &[Option<u64>] {
+        &self.values
+    }
+
+    fn take_warnings(&mut self) -> Vec<Warning> {
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> (Vec<Source>, Vec<EntityFigures>) {
+        let detail = match (self.powercap.package_reason(), self.powercap.dram_reason()) {
+            (None, None) => "CPU package and DRAM energy".to_owned(),
+            (None, Some(dram)) => format!("CPU package energy; {dram}"),
+            (Some(package), None) => format!("DRAM energy; {package}"),
+            (Some(package), Some(_)) => package.to_owned(),
+        };
+        let used = !self.columns.is_empty();
+        (vec![Source { name: "powercap".to_owned(), used, detail }], Vec::new())
+    }
+}

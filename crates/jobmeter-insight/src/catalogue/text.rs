@@ -1,0 +1,62 @@
+//! Offers as a table for people: every price with its source and date.
+
+use super::live::Origin;
+use super::{Offer, RATES_AS_OF};
+use crate::error::clean;
+use crate::units::show_bytes;
+use std::fmt::Write;
+
+pub fn table(offers: &[Offer], origin: &Origin) -> String {
+    let header = ["vendor", "type", "vCPU", "memory", "GPU", "arch", "region", "per hour", "as of"];
+    let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
+    let mut sources: Vec<String> = Vec::new();
+    for offer in offers {
+        let source = clean(&offer.source);
+        let note = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+            sources.push(source);
+            sources.len() - 1
+        });
+        rows.push([
+            clean(&offer.vendor),
+            clean(&offer.type_name),
+            offer.vcpus.to_string(),
+            show_bytes(offer.memory_bytes as f64),
+            gpu(offer),
+            clean(&offer.arch),
+            clean(&offer.region),
+            price(offer),
+            format!("{} [{}]", clean(&offer.as_of), note + 1),
+        ]);
+    }
+    let mut out = String::new();
+    let widths: Vec<usize> =
+        (0..header.len()).map(|c| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0)).collect();
+    // Writing to a String cannot fail; the results are dropped for that reason alone.
+    for row in &rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    for (index, source) in sources.iter().enumerate() {
+        let _ = writeln!(out, "[{}] {source}", index + 1);
+    }
+    if offers.iter().any(|o| o.currency != "USD") {
+        let _ = writeln!(out, "Ranked in USD at rates of {RATES_AS_OF}.");
+    }
+    let _ = writeln!(out, "On-demand Linux prices, {origin}.");
+    out
+}
+
+fn gpu(offer: &Offer) -> String {
+    match (&offer.gpu_model, offer.vram_bytes) {
+        (None, _) => "-".to_owned(),
+        (Some(model), None) => format!("{} x {}", offer.gpu_count, clean(model)),
+        (Some(model), Some(vram)) => {
+            format!("{} x {} {}", offer.gpu_count, clean(model), show_bytes(vram as f64))
+        }
+    }
+}
+
+fn price(offer: &Offer) -> String {
+    let digits = if offer.price_per_hour < 1.0 { 4 } else { 2 };
+    format!("{:.digits$} {}", offer.price_per_hour, clean(&offer.currency))
+}

@@ -1,0 +1,143 @@
+//! Exports: any table of a run in the formats that other programs read. Rows stream; memory stays bounded by
+//! one batch, whatever the length of the run.
+
+mod arrow;
+mod aside;
+mod batch;
+mod csv;
+mod jsonl;
+pub mod layout;
+mod parquet;
+mod sqlite;
+
+pub use aside::AsideFile;
+pub use csv::neutralise;
+
+use crate::error::RecordError;
+use crate::reader::{Damage, Run};
+use crate::table::{Field, RowSink, Table};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Jsonl,
+    Parquet,
+    Sqlite,
+    Arrow,
+}
+
+impl Format {
+    pub const ALL: [Format; 5] = [Format::Csv, Format::Jsonl, Format::Parquet, Format::Sqlite, Format::Arrow];
+
+    /// Also the usual file extension.
+    pub fn key(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Jsonl => "jsonl",
+            Format::Parquet => "parquet",
+            Format::Sqlite => "sqlite",
+            Format::Arrow => "arrow",
+        }
+    }
+
+    pub fn from_key(key: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.key() == key)
+    }
+
+    /// Text that may go to a terminal or a pipe.
+    pub fn is_text(self) -> bool {
+        matches!(self, Format::Csv | Format::Jsonl)
+    }
+}
+
+/// Takes rows and, at the end, writes what is still missing.
+trait TableWriter: RowSink {
+    fn finish(self: Box<Self>) -> Result<(), RecordError>;
+}
+
+/// One table to any stream. SQLite needs a file and is not for this.
+pub fn write_table<W: Write + Send + 'static>(
+    run: &Run,
+    table: Table,
+    format: Format,
+    out: W,
+    out_name: &Path,
+) -> Result<Option<Damage>, RecordError> {
+    let fields = table.fields(run);
+    let out = BufWriter::with_capacity(1 << 20, out);
+    let mut writer: Box<dyn TableWriter> = match format {
+        Format::Csv => Box::new(csv::CsvWriter::new(out, &fields, out_name)?),
+        Format::Jsonl => Box::new(jsonl::JsonlWriter::new(out, &fields, out_name)),
+        Format::Parquet => Box::new(parquet::ParquetWriter::new(out, &fields, out_name)?),
+        Format::Arrow => Box::new(arrow::ArrowWriter::new(out, &fields, out_name)?),
+        Format::Sqlite => {
+            return Err(RecordError::Invalid("SQLite needs a file to write to; name one with -o".to_owned()));
+        }
+    };
+    let damage = table.write(run, &mut *writer)?;
+    writer.finish()?;
+    Ok(damage)
+}
+
+/// One table to a new file of mode 0600, which appears only when it is whole.
+pub fn export_file(
+    run: &Run,
+    table: Table,
+    format: Format,
+    path: &Path,
+    force: bool,
+) -> Result<Option<Damage>, RecordError> {
+    if format == Format::Sqlite {
+        return export_sqlite(run, &[table], path, force);
+    }
+    let aside = AsideFile::create(path, force)?;
+    let damage = write_table(run, table, format, aside.file()?, path)?;
+    aside.publish()?;
+    Ok(damage)
+}
+
+/// Several tables to one SQLite file.
+pub fn export_sqlite(
+    run: &Run,
+    tables: &[Table],
+    path: &Path,
+    force: bool,
+) -> Result<Option<Damage>, RecordError> {
+    let aside = AsideFile::create(path, force)?;
+    let mut damage = None;
+    let mut database = sqlite::Database::open(aside.path())?;
+    for table in tables {
+        let mut rows = database.table(table.key(), &table.fields(run))?;
+        damage = table.write(run, &mut rows)?;
+    }
+    database.finish()?;
+    aside.publish()?;
+    Ok(damage)
+}
+
+/// Several tables, one file each, into a folder that is made if need be. Tables about devices the run knew
+/// nothing of are left out. Gives the files written.
+pub fn export_folder(
+    run: &Run,
+    tables: &[Table],
+    format: Format,
+    folder: &Path,
+    force: bool,
+) -> Result<(Vec<std::path::PathBuf>, Option<Damage>), RecordError> {
+    std::fs::create_dir_all(folder).map_err(|error| RecordError::io("create", folder, error))?;
+    let mut written = Vec::new();
+    let mut damage = None;
+    for table in tables.iter().filter(|table| !is_vacant(&table.fields(run))) {
+        let path = folder.join(format!("{}.{}", table.key(), format.key()));
+        damage = export_file(run, *table, format, &path, force)?;
+        written.push(path);
+    }
+    Ok((written, damage))
+}
+
+/// A device table without any metric.
+fn is_vacant(fields: &[Field]) -> bool {
+    fields.len() == 2
+}

@@ -1,0 +1,172 @@
+//! Every process that lived, however shortly, from the events that tell of it.
+
+use super::{Cell, CellKind, Field, RowSink, field};
+use crate::error::RecordError;
+use crate::reader::{Damage, Run};
+use jobmeter_core::{Column, Event, ProcessId, Sink};
+use serde::Serialize;
+use std::collections::HashMap;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProcessRow {
+    pub pid: i32,
+    pub start_ticks: u64,
+    /// `None` where only the end was seen.
+    pub parent_pid: Option<i32>,
+    /// The last command name (after exec). Hostile text.
+    pub name: String,
+    /// The name it was born with, where that was another one.
+    pub first_name: Option<String>,
+    /// When it was first seen.
+    pub begin_ns: u64,
+    /// `None`: it outlived the record.
+    pub end_ns: Option<u64>,
+    pub cpu_ns: Option<u64>,
+    pub peak_rss_bytes: Option<u64>,
+    pub read_storage_bytes: Option<u64>,
+    pub write_storage_bytes: Option<u64>,
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+/// Collects process rows from a replayed run; also usable on a live stream.
+#[derive(Debug, Default)]
+pub struct ProcessBuilder {
+    rows: Vec<ProcessRow>,
+    living: HashMap<ProcessId, usize>,
+}
+
+impl ProcessBuilder {
+    /// In the order they were first seen.
+    pub fn into_rows(self) -> Vec<ProcessRow> {
+        self.rows
+    }
+
+    fn row(&mut self, id: ProcessId, t_ns: u64) -> &mut ProcessRow {
+        let index = *self.living.entry(id).or_insert_with(|| {
+            self.rows.push(ProcessRow {
+                pid: id.pid,
+                start_ticks: id.start_ticks,
+                parent_pid: None,
+                name: String::new(),
+                first_name: None,
+                begin_ns: t_ns,
+                end_ns: None,
+                cpu_ns: None,
+                peak_rss_bytes: None,
+                read_storage_bytes: None,
+                write_storage_bytes: None,
+                exit_code: None,
+                signal: None,
+            });
+            self.rows.len() - 1
+        });
+        &mut self.rows[index]
+    }
+}
+
+impl Sink for ProcessBuilder {
+    fn define(&mut self, _column: &Column) {}
+
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::ProcessStart { t_ns, id, parent_pid, name } => {
+                let row = self.row(*id, *t_ns);
+                row.parent_pid = Some(*parent_pid);
+                row.name.clone_from(name);
+            }
+            Event::ProcessRename { t_ns, id, name } => {
+                let row = self.row(*id, *t_ns);
+                let before = std::mem::replace(&mut row.name, name.clone());
+                if row.first_name.is_none() && !before.is_empty() && before != *name {
+                    row.first_name = Some(before);
+                }
+            }
+            Event::ProcessEnd {
+                t_ns,
+                id,
+                cpu_ns,
+                peak_rss_bytes,
+                read_storage_bytes,
+                write_storage_bytes,
+                wait_status,
+            } => {
+                let row = self.row(*id, *t_ns);
+                row.end_ns = Some(*t_ns);
+                row.cpu_ns = *cpu_ns;
+                row.peak_rss_bytes = *peak_rss_bytes;
+                row.read_storage_bytes = *read_storage_bytes;
+                row.write_storage_bytes = *write_storage_bytes;
+                (row.exit_code, row.signal) = wait_status.map_or((None, None), decode_status);
+                // Whoever comes with this identity next is another process.
+                self.living.remove(id);
+            }
+            _ => {}
+        }
+    }
+
+    fn tick(&mut self, _t_ns: u64, _values: &[Option<u64>]) {}
+}
+
+fn decode_status(status: i32) -> (Option<i32>, Option<i32>) {
+    if libc::WIFEXITED(status) {
+        (Some(libc::WEXITSTATUS(status)), None)
+    } else if libc::WIFSIGNALED(status) {
+        (None, Some(libc::WTERMSIG(status)))
+    } else {
+        (None, None)
+    }
+}
+
+pub(super) fn fields() -> Vec<Field> {
+    use CellKind::{Signed, Text, Unsigned};
+    [
+        ("pid", Signed),
+        ("start_ticks", Unsigned),
+        ("parent_pid", Signed),
+        ("name", Text),
+        ("first_name", Text),
+        ("begin_ns", Unsigned),
+        ("end_ns", Unsigned),
+        ("cpu_ns", Unsigned),
+        ("peak_rss_bytes", Unsigned),
+        ("read_storage_bytes", Unsigned),
+        ("write_storage_bytes", Unsigned),
+        ("exit_code", Signed),
+        ("signal", Signed),
+    ]
+    .map(|(name, kind)| field(name, kind))
+    .into()
+}
+
+pub(super) fn write(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
+    let mut builder = ProcessBuilder::default();
+    let damage = run.replay(&mut builder).damage;
+    for row in builder.into_rows() {
+        sink.row(&[
+            Cell::Signed(i64::from(row.pid)),
+            Cell::Unsigned(row.start_ticks),
+            row.parent_pid.into(),
+            Cell::Text(&row.name),
+            row.first_name.as_deref().map_or(Cell::Null, Cell::Text),
+            Cell::Unsigned(row.begin_ns),
+            row.end_ns.into(),
+            row.cpu_ns.into(),
+            row.peak_rss_bytes.into(),
+            row.read_storage_bytes.into(),
+            row.write_storage_bytes.into(),
+            row.exit_code.into(),
+            row.signal.into(),
+        ])?;
+    }
+    Ok(damage)
+}
+
+impl Run {
+    /// Every process of the run, in the order they were first seen.
+    pub fn processes(&self) -> Vec<ProcessRow> {
+        let mut builder = ProcessBuilder::default();
+        self.replay(&mut builder);
+        builder.into_rows()
+    }
+}

@@ -1,0 +1,94 @@
+//! The page as text: complete in itself, policy matching its scripts, every string of the job escaped.
+//! How it looks and behaves is tested in a real browser under web/tests.
+
+#[path = "../examples/synthetic/mod.rs"]
+mod synthetic;
+
+use jobmeter_report::html;
+use synthetic::{Plan, hostile_names};
+
+fn hostile_page(interactive: bool) -> String {
+    let plan = Plan {
+        hostile: true,
+        label: hostile_names()[2].clone(),
+        ticks: 300,
+        processes: 200,
+        ..Plan::default()
+    };
+    let runs = [synthetic::run(&plan), synthetic::run(&Plan { label: "b".into(), ..plan })];
+    if interactive { html::render(&runs) } else { html::render_static(&runs) }.expect("a page")
+}
+
+#[test]
+fn names_of_the_job_never_become_markup() {
+    for interactive in [true, false] {
+        let page = hostile_page(interactive);
+        for name in hostile_names().iter().filter(|name| name.contains('<')) {
+            assert!(!page.contains(name.as_str()), "{name} stands in the page as it is");
+        }
+        assert!(!page.contains("<img"));
+        assert!(!page.contains('\u{202e}'), "a direction override reached the page");
+        assert!(page.contains("\\u{202e}"), "the override is shown as an escape");
+        let scripts = page.matches("<script").count();
+        let expected = if interactive && html::is_interactive() { 2 } else { 0 };
+        assert_eq!(scripts, expected, "only our own scripts");
+    }
+}
+
+#[test]
+fn the_page_asks_nothing_of_any_network() {
+    for interactive in [true, false] {
+        let page = hostile_page(interactive);
+        assert!(page.contains("default-src 'none'"));
+        for reach in ["src=\"http", "href=\"http", "url(", "@import", "<link", "<iframe", "<object", "<form"]
+        {
+            assert!(!page.contains(reach), "found {reach}");
+        }
+        // A style attribute would be refused by the policy.
+        assert!(!page.contains(" style=\""));
+    }
+}
+
+#[test]
+fn an_hour_at_one_second_stays_below_a_megabyte() {
+    let page = html::render(&[synthetic::run(&Plan::default())]).expect("a page");
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+}
+
+#[test]
+fn figures_come_first_with_their_quality() {
+    let page = html::render(&[synthetic::run(&Plan { ticks: 60, processes: 3, ..Plan::default() })])
+        .expect("a page");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is missing"));
+    assert!(place("Succeeded") < place("Peak RAM") && place("Peak RAM") < place("Over time"));
+    assert!(place("between 11 GiB and 11.9 GiB") > 0);
+    assert!(place("the kernel was built without task accounting") > 0);
+}
+
+#[test]
+fn unknown_is_a_dash_and_never_zero() {
+    let mut run = synthetic::run(&Plan { ticks: 20, processes: 1, ..Plan::default() });
+    let missing = jobmeter_core::Figure::unavailable("not readable here");
+    run.summary.combined.insert("rss_bytes_max".into(), missing);
+    let page = html::render_static(&[run]).expect("a page");
+    let tile = page.split("Peak RAM").nth(1).expect("the tile");
+    let tile = &tile[..tile.find("</div>").expect("its end")];
+    assert!(tile.contains('–') && tile.contains("not readable here") && !tile.contains(">0 "), "{tile}");
+}
+
+#[test]
+fn a_run_without_ticks_and_a_run_of_one_tick_have_a_page() {
+    for ticks in [0, 1] {
+        let mut builder = jobmeter_report::SeriesBuilder::new(64);
+        use jobmeter_core::Sink;
+        builder.define(&jobmeter_core::Column::of(
+            jobmeter_core::Scope::Combined,
+            jobmeter_core::Metric::RssBytes,
+        ));
+        (0..ticks).for_each(|tick| builder.tick(tick, &[Some(5)]));
+        let run = builder.finish("tiny", synthetic::summary(&Plan { ticks: 0, ..Plan::default() }));
+        assert!(html::render(std::slice::from_ref(&run)).is_ok());
+        assert!(html::render_static(&[run]).is_ok());
+    }
+    assert!(html::render(&[]).is_err());
+}

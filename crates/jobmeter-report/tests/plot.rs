@@ -1,0 +1,82 @@
+//! Plots: the same bytes every time, well-formed whatever the job is called, all panels there.
+
+#[path = "../examples/synthetic/mod.rs"]
+mod synthetic;
+
+use jobmeter_report::plot::{self, PlotOptions, Theme};
+use jobmeter_report::{Error, RunData};
+use synthetic::{Plan, hostile_names};
+
+fn run(hostile: bool) -> RunData {
+    let label = if hostile { hostile_names()[1].clone() } else { "plain".into() };
+    synthetic::run(&Plan { ticks: 5_000, processes: 10, hostile, label, ..Plan::default() })
+}
+
+#[test]
+fn output_is_deterministic() {
+    let options = PlotOptions { width: 800, ..PlotOptions::default() };
+    let (first, second) = (plot::scene(&[run(true)], &options), plot::scene(&[run(true)], &options));
+    let (first, second) = (first.expect("a scene"), second.expect("a scene"));
+    assert_eq!(plot::to_svg(&first), plot::to_svg(&second));
+    assert_eq!(plot::to_png(&first, 1.0).expect("png"), plot::to_png(&second, 1.0).expect("png"));
+}
+
+#[test]
+fn hostile_names_do_not_become_elements() {
+    let svg = plot::to_svg(&plot::scene(&[run(true)], &PlotOptions::default()).expect("a scene"));
+    assert!(!svg.contains("<script") && !svg.contains("<img") && !svg.contains('\u{202e}'));
+    assert!(svg.contains("&lt;script&gt;"));
+    // Every element that is opened is one of ours.
+    for tag in svg.split('<').skip(1) {
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+        assert!(["svg", "title", "desc", "rect", "path", "text"].contains(&name.as_str()), "<{name}");
+    }
+}
+
+#[test]
+fn the_picture_has_the_asked_width_and_something_on_it() {
+    for (theme, width) in [(Theme::Light, 800), (Theme::Dark, 1200)] {
+        let scene = plot::scene(&[run(false)], &PlotOptions { theme, width, ..PlotOptions::default() })
+            .expect("a scene");
+        let png = plot::to_png(&scene, 1.0).expect("png");
+        assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+        assert_eq!(u32::from_be_bytes([png[16], png[17], png[18], png[19]]), width);
+        assert!(png.len() > 20_000, "{} bytes: hardly a picture", png.len());
+        let svg = plot::to_svg(&scene);
+        for text in [
+            "CPU, cores in use",
+            "RAM",
+            "GPU, share of time busy",
+            "Storage of the job",
+            "Network of the machine",
+            "load data",
+            "train",
+            "best checkpoint",
+            "Memory limit 12 GiB",
+        ] {
+            assert!(svg.contains(text), "{text} is missing");
+        }
+        assert!(svg.len() < 400_000, "{} bytes", svg.len());
+    }
+}
+
+#[test]
+fn several_runs_share_the_charts_and_are_told_apart() {
+    let mut second = run(false);
+    second.label = "other".into();
+    let svg = plot::to_svg(&plot::scene(&[run(false), second], &PlotOptions::default()).expect("a scene"));
+    assert!(svg.contains("plain, peak") && svg.contains("other, peak"));
+}
+
+#[test]
+fn panels_can_be_chosen_and_mistakes_are_named() {
+    let only = |id: &str| PlotOptions { panels: Some(vec![id.to_owned()]), ..PlotOptions::default() };
+    let svg = plot::to_svg(&plot::scene(&[run(false)], &only("psi")).expect("a scene"));
+    assert!(svg.contains("Pressure") && !svg.contains("GPU RAM"));
+    let error = plot::scene(&[run(false)], &only("rma")).expect_err("no such panel");
+    assert!(error.to_string().contains("\"rma\"") && error.to_string().contains("ram"), "{error}");
+    let narrow = PlotOptions { width: 10, ..PlotOptions::default() };
+    assert!(matches!(plot::scene(&[run(false)], &narrow), Err(Error::Size { .. })));
+    assert_eq!(plot::scene(&[], &PlotOptions::default()), Err(Error::NoRuns));
+}
