@@ -82,6 +82,12 @@ impl Tree {
         Some(process)
     }
 
+    /// Undoes [`Tree::remove`].
+    pub fn put_back(&mut self, process: Process) {
+        self.kept_files += FILES_PER_PROCESS;
+        self.insert(process);
+    }
+
     /// The fast reads of all members; `departed` gets the ones that are gone.
     pub fn refresh(&mut self, now_ns: u64, slow_period_ns: u64, departed: &mut Vec<i32>) {
         let (scale, buffer) = (self.scale, &mut self.buffer);
