@@ -376,7 +376,8 @@ impl Meter {
                 process.peak_rss_before_bytes = process.peak_rss_bytes;
             }
             let (id, parent_pid, name) = (process.id, process.parent_pid, process.stat.name);
-            let (start_ns, name) = self.meet(id.pid, now_ns).unwrap_or((now_ns, name));
+            let as_read = (now_ns, parent_pid, name);
+            let (start_ns, parent_pid, name) = self.meet(id.pid, now_ns).unwrap_or(as_read);
             let t_ns = self.since_start_ns(start_ns);
             self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
         }

@@ -34,6 +34,8 @@ pub(crate) struct Follower {
     short_events_left: u32,
     /// Members whose end was told, not yet seen to be gone.
     ended: Vec<i32>,
+    /// Ended, unmet, and not yet waited for: a tick may still meet them.
+    lingering: Vec<i32>,
     /// Members whose fork was not told when a tick met them, and when that was.
     unannounced: Vec<(i32, u64)>,
     obituaries: Vec<Obituary>,
@@ -75,6 +77,7 @@ impl Follower {
             batch: Vec::new(),
             short_events_left: MAX_SHORT_EVENTS,
             ended: Vec::new(),
+            lingering: Vec::new(),
             unannounced: Vec::new(),
             obituaries: Vec::new(),
             is_blind: false,
@@ -157,12 +160,22 @@ impl Meter {
                         process.read_fast(scale, buffer);
                     }
                 }
-                Some(Change::Passed { pid, life }) => {
-                    self.tell_passed(&mut follower, pid, &life, &mut looks_left);
+                Some(Change::UnmetEnded { pid }) => {
+                    let lingers = looks_left > 0 && self.look_at(&mut follower, pid);
+                    if lingers {
+                        looks_left -= 1;
+                        follower.lingering.push(pid);
+                    } else if let Some(life) = follower.lives.remove(pid) {
+                        self.tell_passed(&mut follower, pid, &life);
+                    }
                 }
-                Some(Change::Replaced { pid, end_ns }) => self.depart(pid, end_ns),
+                Some(Change::Replaced { pid, before }) if before.is_told => {
+                    self.depart(pid, before.end_ns.unwrap_or(record.t_ns));
+                }
+                Some(Change::Replaced { pid, before }) => self.tell_passed(&mut follower, pid, &before),
             }
         }
+        self.let_lingering_go(&mut follower);
         follower.lives.settle(horizon_ns);
         follower.obituaries.retain(|obituary| obituary.t_ns >= horizon_ns);
         let lives = &follower.lives;
@@ -207,38 +220,51 @@ impl Meter {
         false
     }
 
+    /// Whether a process that has ended is still there, unreaped; its last figures are kept.
+    fn look_at(&mut self, follower: &mut Follower, pid: i32) -> bool {
+        let remains = remains_of(pid, &mut self.tree.buffer);
+        let Some(life) = follower.lives.get_mut(pid) else { return false };
+        match remains {
+            Remains::None => return false,
+            Remains::Alive => follower.is_blind = true,
+            Remains::Leaving { start_ticks } => life.start_ticks = start_ticks,
+            Remains::Zombie { start_ticks, cpu_ns } => {
+                (life.start_ticks, life.last_cpu_ns) = (start_ticks, Some(cpu_ns));
+            }
+        }
+        true
+    }
+
+    /// Those that lingered until they were waited for, or met.
+    fn let_lingering_go(&mut self, follower: &mut Follower) {
+        let mut at = 0;
+        while let Some(&pid) = follower.lingering.get(at) {
+            let unmet = follower.lives.get(pid).is_some_and(|life| !life.is_told && life.end_ns.is_some());
+            if unmet && sys::process_cpu_ns(pid).is_some() {
+                at += 1;
+                continue;
+            }
+            follower.lingering.swap_remove(at);
+            if unmet && let Some(life) = follower.lives.remove(pid) {
+                self.tell_passed(follower, pid, &life);
+            }
+        }
+    }
+
     /// A process that began and ended without being met by a tick.
-    fn tell_passed(&mut self, follower: &mut Follower, pid: i32, life: &Life, looks_left: &mut u32) {
+    fn tell_passed(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
         if !self.may_tell(follower, 2) {
             self.sums.processes_seen += 1;
             return;
         }
         let obituary = follower.obituaries.iter().position(|obituary| obituary.reaped.pid == pid);
         let reaped = obituary.map(|index| follower.obituaries.swap_remove(index).reaped);
-        let (mut start_ticks, mut cpu_ns, mut peak_rss_bytes) = (0, None, None);
-        if let Some(reaped) = &reaped {
-            // What it waited for is in there too: only where it forked nobody is it all its own.
-            if !life.has_forked {
-                cpu_ns = Some(timeval_ns(reaped.usage.ru_utime) + timeval_ns(reaped.usage.ru_stime));
-                peak_rss_bytes = Some(reaped.usage.ru_maxrss as u64 * 1024);
-            }
-        } else if *looks_left > 0 {
-            match remains_of(pid, &mut self.tree.buffer) {
-                Remains::None => {}
-                Remains::Zombie { start_ticks: ticks, cpu_ns: used_ns } => {
-                    *looks_left -= 1;
-                    (start_ticks, cpu_ns) = (ticks, Some(used_ns));
-                }
-                Remains::Leaving { start_ticks: ticks } => {
-                    *looks_left -= 1;
-                    start_ticks = ticks;
-                }
-                Remains::Alive => {
-                    *looks_left -= 1;
-                    follower.is_blind = true;
-                }
-            }
-        }
+        // What it waited for is in its usage too: only where it forked nobody is it all its own.
+        let own = reaped.filter(|_| !life.has_forked).map(|reaped| reaped.usage);
+        let cpu_ns = own.map(|usage| timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime));
+        let cpu_ns = cpu_ns.or(life.last_cpu_ns);
+        let peak_rss_bytes = own.map(|usage| usage.ru_maxrss as u64 * 1024);
+        let start_ticks = life.start_ticks;
         let id = ProcessId { pid, start_ticks };
         let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());
         let start = Event::ProcessStart {
@@ -260,8 +286,8 @@ impl Meter {
         self.emit(&end);
     }
 
-    /// A tick has met `pid`: when it began and what it is called, where the ring knows.
-    pub(crate) fn meet(&mut self, pid: i32, now_ns: u64) -> Option<(u64, [u8; 16])> {
+    /// A tick has met `pid`: when it began, by whom and what it is called, where the ring knows.
+    pub(crate) fn meet(&mut self, pid: i32, now_ns: u64) -> Option<(u64, i32, [u8; 16])> {
         let process = self.tree.get(pid)?;
         let follower = self.follower.as_mut()?;
         match follower.lives.get_mut(pid) {
@@ -271,7 +297,7 @@ impl Meter {
                     // It was followed from before its exec, the name read after it.
                     life.name = process.stat.name;
                 }
-                life.fork_ns.map(|fork_ns| (fork_ns, life.name))
+                life.fork_ns.map(|fork_ns| (fork_ns, life.parent_pid, life.name))
             }
             None => {
                 follower.lives.begin(pid, None, process.parent_pid, process.stat.name, true);
@@ -318,6 +344,10 @@ impl Meter {
         let Some(mut follower) = self.follower.take() else { return };
         let untold: Vec<(i32, Life)> = follower.lives.untold().collect();
         for (pid, life) in untold {
+            if life.end_ns.is_some() {
+                self.tell_passed(&mut follower, pid, &life);
+                continue;
+            }
             if !self.may_tell(&mut follower, 1) {
                 self.sums.processes_seen += 1;
                 continue;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub(super) struct Life {
     /// `None` while only a tick has met the process: its record still waits.
     pub(super) fork_ns: Option<u64>,
-    /// Set for members of the tree until the tree lets them go.
+    /// Set until the tree lets a member go, or the parent of another has waited for it.
     pub(super) end_ns: Option<u64>,
     pub(super) parent_pid: i32,
     threads: u32,
@@ -16,28 +16,23 @@ pub(super) struct Life {
     /// Its start is in the record.
     pub(super) is_told: bool,
     pub(super) has_forked: bool,
+    /// Read when it had ended and was not yet gone.
+    pub(super) last_cpu_ns: Option<u64>,
+    /// 0 while unknown.
+    pub(super) start_ticks: u64,
+    exec_ns: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    Renamed {
-        pid: i32,
-        name: [u8; 16],
-    },
+    /// A process whose start is in the record.
+    Renamed { pid: i32, name: [u8; 16] },
     /// A process that a tick has met.
-    MemberEnded {
-        pid: i32,
-    },
-    /// A process that no tick has met.
-    Passed {
-        pid: i32,
-        life: Life,
-    },
-    /// The pid of a member has been given to a new process; the member ended then or before.
-    Replaced {
-        pid: i32,
-        end_ns: u64,
-    },
+    MemberEnded { pid: i32 },
+    /// A process that no tick has met so far; it may still be met while nobody has waited for it.
+    UnmetEnded { pid: i32 },
+    /// The pid has been given to a new process: the one before is gone.
+    Replaced { pid: i32, before: Life },
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +47,9 @@ pub(super) struct Lives {
     passed: Vec<(u64, u64)>,
     passed_together: u64,
 }
+
+/// No program gets from exec to its end in less: it has to be mapped and entered.
+const SHORTEST_PROGRAM_NS: u64 = 30_000;
 
 /// Lives that passed unmet are folded into a count at this many.
 const MAX_PASSED: usize = 8192;
@@ -70,7 +68,18 @@ impl Lives {
         name: [u8; 16],
         is_told: bool,
     ) {
-        let life = Life { fork_ns, end_ns: None, parent_pid, threads: 1, name, is_told, has_forked: false };
+        let life = Life {
+            fork_ns,
+            end_ns: None,
+            parent_pid,
+            threads: 1,
+            name,
+            is_told,
+            has_forked: false,
+            last_cpu_ns: None,
+            start_ticks: 0,
+            exec_ns: None,
+        };
         self.by_pid.insert(pid, life);
     }
 
@@ -88,7 +97,12 @@ impl Lives {
 
     /// Living processes that no tick has met yet.
     pub(super) fn untold_count(&self) -> u64 {
-        self.by_pid.values().filter(|life| !life.is_told).count() as u64
+        self.by_pid.values().filter(|life| !life.is_told && life.end_ns.is_none()).count() as u64
+    }
+
+    /// A process that nobody met, and nobody can meet any more.
+    pub(super) fn remove(&mut self, pid: i32) -> Option<Life> {
+        self.by_pid.remove(&pid)
     }
 
     /// The tree has let a process go at `now_ns`; records of it up to then mean nothing new.
@@ -117,9 +131,12 @@ impl Lives {
                 self.known(pid)?.threads += 1;
                 None
             }
-            What::Named(_) if pid != tid => None,
-            What::Named(name) => {
+            What::Named { .. } if pid != tid => None,
+            What::Named { name, by_exec } => {
                 let life = self.known(pid)?;
+                if by_exec {
+                    life.exec_ns = Some(t_ns);
+                }
                 let is_new = std::mem::replace(&mut life.name, name) != name;
                 (is_new && life.is_told).then_some(Change::Renamed { pid, name })
             }
@@ -130,10 +147,16 @@ impl Lives {
                     return None;
                 }
                 life.end_ns = Some(t_ns);
+                let life = *life;
+                // The kernel ends the events, not the process, when it takes on rights of another user.
+                let lost_sight = life.exec_ns.is_some_and(|exec_ns| t_ns - exec_ns < SHORTEST_PROGRAM_NS);
+                self.has_doubt |= self.is_of_tree && lost_sight;
                 if life.is_told || is_member(pid) {
                     return Some(Change::MemberEnded { pid });
                 }
-                self.by_pid.remove(&pid).map(|life| self.pass(pid, life, t_ns))
+                let fork_ns = life.fork_ns.unwrap_or(t_ns);
+                self.pass(fork_ns, t_ns);
+                Some(Change::UnmetEnded { pid })
             }
         }
     }
@@ -162,22 +185,18 @@ impl Lives {
         }
         let before = self.by_pid.get(&pid).copied();
         self.begin(pid, Some(t_ns), parent_pid, name, false);
-        let before = before?;
+        let mut before = before?;
         // A pid comes back only after its process was reaped: its end was missed unless it is known.
         self.has_doubt |= before.end_ns.is_none();
-        let end_ns = before.end_ns.unwrap_or(t_ns);
-        if before.is_told {
-            return Some(Change::Replaced { pid, end_ns });
-        }
-        Some(self.pass(pid, Life { end_ns: Some(end_ns), ..before }, end_ns))
+        before.end_ns = before.end_ns.or(Some(t_ns));
+        Some(Change::Replaced { pid, before })
     }
 
-    fn pass(&mut self, pid: i32, life: Life, end_ns: u64) -> Change {
-        self.passed.push((life.fork_ns.unwrap_or(end_ns), end_ns));
+    fn pass(&mut self, fork_ns: u64, end_ns: u64) {
+        self.passed.push((fork_ns, end_ns));
         if self.passed.len() >= MAX_PASSED {
             self.fold_passed();
         }
-        Change::Passed { pid, life }
     }
 
     fn fold_passed(&mut self) {

@@ -23,7 +23,7 @@ fn thread(t_ns: u64, pid: i32, tid: i32) -> Record {
 }
 
 fn exec(t_ns: u64, pid: i32, name: &str) -> Record {
-    Record { t_ns, pid, tid: pid, what: What::Named(named(name)) }
+    Record { t_ns, pid, tid: pid, what: What::Named { name: named(name), by_exec: true } }
 }
 
 fn exit(t_ns: u64, pid: i32, tid: i32) -> Record {
@@ -37,11 +37,12 @@ fn changes(lives: &mut Lives, records: &[Record], members: &[i32]) -> Vec<Change
 #[test]
 fn a_life_that_nobody_met() {
     let mut lives = lives(true);
-    let told = changes(&mut lives, &[fork(5, 11, MAIN), exec(6, 11, "ls"), exit(9, 11, 11)], &[]);
-    let [Change::Passed { pid: 11, life }] = told[..] else { panic!("{told:?}") };
-    assert_eq!((life.fork_ns, life.end_ns, life.parent_pid), (Some(5), Some(9), MAIN));
+    let told = changes(&mut lives, &[fork(5, 11, MAIN), exec(6, 11, "ls"), exit(90_000, 11, 11)], &[]);
+    assert_eq!(told, [Change::UnmetEnded { pid: 11 }]);
+    let life = lives.remove(11).expect("it is kept until it is gone");
+    assert_eq!((life.fork_ns, life.end_ns, life.parent_pid), (Some(5), Some(90_000), MAIN));
     assert_eq!(life.name, named("ls"));
-    assert!(!lives.has_doubt && lives.get(11).is_none());
+    assert!(!lives.has_doubt);
     assert!(lives.get(MAIN).is_some_and(|main| main.has_forked));
 }
 
@@ -51,7 +52,7 @@ fn a_process_ends_with_its_last_thread() {
     let born = [fork(1, 11, MAIN), thread(2, 11, 12), thread(3, 11, 13), exit(4, 11, 11), exit(5, 11, 12)];
     assert_eq!(changes(&mut lives, &born, &[]), []);
     let told = changes(&mut lives, &[exit(6, 11, 13)], &[]);
-    assert!(matches!(told[..], [Change::Passed { pid: 11, .. }]), "{told:?}");
+    assert_eq!(told, [Change::UnmetEnded { pid: 11 }]);
     assert!(!lives.has_doubt);
 }
 
@@ -101,7 +102,10 @@ fn a_pid_that_comes_back() {
     changes(&mut lives, &[fork(1, 11, MAIN)], &[]);
     lives.get_mut(11).expect("alive").is_told = true;
     let told = changes(&mut lives, &[exit(3, 11, 11), fork(7, 11, MAIN)], &[11]);
-    assert_eq!(told, [Change::MemberEnded { pid: 11 }, Change::Replaced { pid: 11, end_ns: 3 }]);
+    let [Change::MemberEnded { pid: 11 }, Change::Replaced { pid: 11, before }] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((before.fork_ns, before.end_ns, before.is_told), (Some(1), Some(3), true));
     assert!(!lives.has_doubt);
     changes(&mut lives, &[fork(9, 11, MAIN)], &[]);
     assert!(lives.has_doubt, "its end was missed");
@@ -123,4 +127,14 @@ fn most_that_passed_together() {
     changes(&mut lives, &records, &[]);
     assert_eq!(lives.take_passed_together(), 3);
     assert_eq!(lives.take_passed_together(), 0);
+}
+
+#[test]
+fn an_end_right_after_exec_is_a_loss_of_sight() {
+    let records = [fork(1, 11, MAIN), exec(100_000, 11, "sudo"), exit(104_000, 11, 11)];
+    for is_of_tree in [true, false] {
+        let mut lives = lives(is_of_tree);
+        changes(&mut lives, &records, &[]);
+        assert_eq!(lives.has_doubt, is_of_tree);
+    }
 }

@@ -8,6 +8,9 @@ const COMM: u32 = 3;
 const EXIT: u32 = 4;
 const FORK: u32 = 7;
 
+/// In the header's `misc`, the half word behind the kind.
+const MISC_COMM_EXEC: u16 = 1 << 13;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record {
     /// Monotonic clock.
@@ -23,7 +26,7 @@ pub(super) enum What {
     /// A process, or a thread of one that was there.
     Fork { parent_pid: i32 },
     /// By exec or prctl. At most 15 bytes of anything, NUL-padded.
-    Named([u8; 16]),
+    Named { name: [u8; 16], by_exec: bool },
     /// Of one thread.
     Exit,
 }
@@ -64,7 +67,9 @@ fn named(bytes: &[u8], time_at: usize) -> Option<Record> {
     let length = raw.iter().position(|byte| *byte == 0).unwrap_or(raw.len()).min(15);
     name[..length].copy_from_slice(&raw[..length]);
     let (pid, tid) = (u32_at(bytes, 8)? as i32, u32_at(bytes, 12)? as i32);
-    Some(Record { t_ns: u64_at(bytes, time_at)?, pid, tid, what: What::Named(name) })
+    let misc = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
+    let what = What::Named { name, by_exec: misc & MISC_COMM_EXEC != 0 };
+    Some(Record { t_ns: u64_at(bytes, time_at)?, pid, tid, what })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -98,7 +103,12 @@ mod tests {
         name[..2].copy_from_slice(b"sh");
         assert_eq!(
             parse(&comm),
-            Parsed::Record(Record { t_ns: 102, pid: 12, tid: 12, what: What::Named(name) })
+            Parsed::Record(Record {
+                t_ns: 102,
+                pid: 12,
+                tid: 12,
+                what: What::Named { name, by_exec: false }
+            })
         );
         assert_eq!(parse(&bytes(LOST, &[1, 0, 5, 0], &[103])), Parsed::Lost(5));
         for whole in [fork, exit, comm] {
