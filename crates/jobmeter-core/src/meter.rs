@@ -259,15 +259,20 @@ impl Meter {
         let t_ns = now_ns.saturating_sub(self.started_ns);
         let is_first = self.system_at_ns.is_none();
         let slow_period_ns = if is_last { 0 } else { self.slow_period_ns() };
-        self.tree.refresh(now_ns, slow_period_ns, &mut self.departed);
+        let follower = &mut self.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.refresh(now_ns, slow_period_ns, &mut self.departed, &mut breathe);
         self.follow_events(false);
         self.left_unfresh += self.departed.len() as u64;
         self.note_departed();
-        self.tree.discover(now_ns, self.interval_ns, &mut self.born);
+        let follower = &mut self.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.discover(now_ns, self.interval_ns, &mut self.born, &mut breathe);
         // Once more: whoever was born since must be known before it is told of.
         self.follow_events(false);
         self.note_born(now_ns, is_first);
         self.check_ended();
+        self.sweep_lost(now_ns);
         self.ledger.check_expectations(&self.tree);
         self.read_main_io(now_ns, is_last);
         self.notice_unseen_children();

@@ -42,6 +42,8 @@ pub(crate) struct Follower {
     /// A process lives that the ring does not tell of.
     is_blind: bool,
     has_warned: bool,
+    /// Losses after which the lives were gone through.
+    swept_lost: u64,
 }
 
 /// What is left of a process that has ended.
@@ -82,11 +84,17 @@ impl Follower {
             obituaries: Vec::new(),
             is_blind: false,
             has_warned: false,
+            swept_lost: 0,
         }
     }
 
     pub(crate) fn fd(&self) -> RawFd {
         self.ring.as_raw_fd()
+    }
+
+    /// Empties the ring, to be looked at later: it is small, and a tick over thousands of processes is long.
+    pub(crate) fn collect(&mut self) {
+        self.ring.collect();
     }
 
     /// Every process since the first was told of.
@@ -188,7 +196,7 @@ impl Meter {
         if follower.ring.lost > 0 && !follower.has_warned {
             follower.has_warned = true;
             let text =
-                "the kernel had more to tell of processes than its buffer holds: short ones are missing";
+                "the kernel had more to tell of processes than its buffer holds: short ones may be missing";
             self.warn("process_events_lost", text.to_owned());
         }
         follower.batch = batch;
@@ -239,7 +247,10 @@ impl Meter {
     fn let_lingering_go(&mut self, follower: &mut Follower) {
         let mut at = 0;
         while let Some(&pid) = follower.lingering.get(at) {
-            let unmet = follower.lives.get(pid).is_some_and(|life| !life.is_told && life.end_ns.is_some());
+            let life = follower.lives.get(pid);
+            // Just met by a tick that will tell of it: none of ours.
+            let unmet = life.is_some_and(|life| !life.is_told && life.end_ns.is_some())
+                && self.tree.get(pid).is_none();
             if unmet && sys::process_cpu_ns(pid).is_some() {
                 at += 1;
                 continue;
@@ -338,9 +349,28 @@ impl Meter {
         }
     }
 
+    /// After a loss: those that are gone, and whose end was not told, ended before now.
+    pub(crate) fn sweep_lost(&mut self, now_ns: u64) {
+        let Some(mut follower) = self.follower.take() else { return };
+        if follower.ring.lost > follower.swept_lost {
+            follower.swept_lost = follower.ring.lost;
+            let gone: Vec<(i32, Life)> = follower
+                .lives
+                .untold()
+                .filter(|(pid, life)| life.end_ns.is_none() && sys::process_cpu_ns(*pid).is_none())
+                .collect();
+            for (pid, life) in gone {
+                follower.lives.remove(pid);
+                self.tell_passed(&mut follower, pid, &Life { end_ns: Some(now_ns), ..life });
+            }
+        }
+        self.follower = Some(follower);
+    }
+
     /// The last records; processes that nobody met so far, and ends that nobody has waited for.
     pub(crate) fn end_events(&mut self) {
         self.follow_events(true);
+        self.sweep_lost(sys::monotonic_ns());
         let Some(mut follower) = self.follower.take() else { return };
         let untold: Vec<(i32, Life)> = follower.lives.untold().collect();
         for (pid, life) in untold {

@@ -75,13 +75,17 @@ impl PerfRing {
         Ok(PerfRing { cpus, wake, waiting: Vec::new(), lost: 0, is_of_tree: pid.is_some() })
     }
 
+    fn collect(&mut self) {
+        for cpu in &mut self.cpus {
+            self.lost += cpu.drain(&mut self.waiting);
+        }
+    }
+
     /// Moves the records that have settled to `out`, in the order of their times; returns the time up to which
     /// everything is told. `is_last` takes the youngest too.
     fn take(&mut self, is_last: bool, out: &mut Vec<Record>) -> u64 {
         let horizon_ns = if is_last { u64::MAX } else { sys::monotonic_ns().saturating_sub(SETTLING_NS) };
-        for cpu in &mut self.cpus {
-            self.lost += cpu.drain(&mut self.waiting);
-        }
+        self.collect();
         self.waiting.sort_by_key(|record| record.t_ns);
         let settled = self.waiting.partition_point(|record| record.t_ns < horizon_ns);
         out.extend(self.waiting.drain(..settled));
