@@ -359,9 +359,10 @@ impl Meter {
                 .untold()
                 .filter(|(pid, life)| life.end_ns.is_none() && sys::process_cpu_ns(*pid).is_none())
                 .collect();
-            for (pid, life) in gone {
+            for (pid, mut life) in gone {
                 follower.lives.remove(pid);
-                self.tell_passed(&mut follower, pid, &Life { end_ns: Some(now_ns), ..life });
+                life.end_ns = Some(now_ns);
+                self.tell_passed(&mut follower, pid, &life);
             }
         }
         self.follower = Some(follower);
