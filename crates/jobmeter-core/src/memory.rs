@@ -7,7 +7,9 @@ use crate::tree::Tree;
 
 /// Share of one core that rollups may take, and what they may take at the start.
 const BUDGET_SHARE: f64 = 0.01;
-const BUDGET_START_NS: u64 = 30_000_000;
+const BUDGET_START_NS: u64 = 40_000_000;
+/// Passes over forked copies are this many times their own cost apart.
+const COPIES_SPACING: u64 = 10;
 /// One process is never held for longer than this by one read.
 const LONGEST_READ_NS: u64 = 20_000_000;
 /// For one process alone only the split into private and shared is at stake.
@@ -23,6 +25,15 @@ pub struct Resident {
     pub sum_bytes: u64,
 }
 
+impl Resident {
+    fn at_most(mut self, total_bytes: u64) -> Resident {
+        self.total_bytes = self.total_bytes.min(total_bytes);
+        self.private_bytes = self.private_bytes.min(self.total_bytes);
+        self.shared_bytes = self.total_bytes - self.private_bytes;
+        self
+    }
+}
+
 /// What the last pass of rollups found, as shares of the plain sum.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
@@ -30,45 +41,89 @@ struct Shares {
     private: f64,
 }
 
+impl Shares {
+    /// The union of all pages is no smaller than the largest process and no larger than the plain sum.
+    fn of(union: u64, private: u64, max_rss: u64, rss: u64) -> Shares {
+        let union = union.max(max_rss).min(rss);
+        let rss = rss.max(1) as f64;
+        Shares { total: union as f64 / rss, private: private.min(union) as f64 / rss }
+    }
+}
+
+/// What a pass of rollups found over a set of processes.
+#[derive(Default, Clone, Copy)]
+struct Rolled {
+    rss: u64,
+    pss: u64,
+    private: u64,
+    max_shared: u64,
+    max_rss: u64,
+}
+
+impl Rolled {
+    fn take(&mut self, process: &Process) {
+        let (rss, pss, private, shared) = match process.rollup {
+            Some(last) => {
+                let rollup = &last.rollup;
+                (rollup.rss_bytes, rollup.pss_bytes, rollup.private_bytes, rollup.shared_bytes)
+            }
+            // Too dear to ask: as if it shared its files only.
+            None => {
+                let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
+                (rss, rss - file, rss - file, file)
+            }
+        };
+        self.rss += rss;
+        self.pss += pss;
+        self.private += private;
+        self.max_shared = self.max_shared.max(shared);
+        self.max_rss = self.max_rss.max(rss);
+    }
+
+    /// Proportional sizes are exact for pages shared inside the set; the other term mends pages shared with
+    /// outsiders.
+    fn shares(&self) -> Shares {
+        Shares::of(self.pss.max(self.private + self.max_shared), self.private, self.max_rss, self.rss)
+    }
+}
+
 /// Sums over a set of processes.
 #[derive(Default, Clone, Copy)]
 struct Sums {
     count: usize,
     rss: u64,
-    pss: u64,
+    /// Of forked copies.
+    copied: u64,
+    /// Pages that belong to one process alone, as far as known.
     private: u64,
+    /// Pages that forked copies have added to what they inherited.
+    grown: u64,
+    max_inherited: u64,
+    max_file: u64,
     max_rss: u64,
-    max_shared: u64,
 }
 
 impl Sums {
-    fn take(&mut self, process: &Process, use_rollup: bool) {
+    fn take(&mut self, process: &Process) {
+        let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
         self.count += 1;
-        self.rss += process.rss_bytes;
-        self.max_rss = self.max_rss.max(process.rss_bytes);
-        let (pss, private, shared) = match process.rollup.filter(|_| use_rollup) {
-            Some(last) => (last.rollup.pss_bytes, last.rollup.private_bytes, last.rollup.shared_bytes),
-            None => {
-                let rss = process.rss_bytes;
-                let private = if process.stat.is_forked_copy() && !process.is_main {
-                    rss.saturating_sub(process.rss_at_birth_bytes.max(process.rss_file_bytes))
-                } else {
-                    rss.saturating_sub(process.rss_file_bytes)
-                };
-                (private, private, rss - private)
-            }
-        };
-        self.pss += pss;
-        self.private += private;
-        self.max_shared = self.max_shared.max(shared);
+        self.rss += rss;
+        self.max_rss = self.max_rss.max(rss);
+        self.max_file = self.max_file.max(file);
+        if process.stat.is_forked_copy() && !process.is_main {
+            let inherited = process.rss_at_birth_bytes.min(rss).saturating_sub(file);
+            self.copied += rss;
+            self.max_inherited = self.max_inherited.max(inherited);
+            self.grown += rss - file - inherited;
+        } else {
+            self.private += rss - file;
+        }
     }
 
-    /// The union of all pages lies between what is certainly distinct and the plain sum. Proportional sizes
-    /// are exact for pages shared inside the set; the other two terms mend pages shared with outsiders.
+    /// Without asking who shares what: files are shared by all, a copy shares what it inherited.
     fn shares(&self) -> Shares {
-        let rss = self.rss.max(1);
-        let union = self.pss.max(self.private + self.max_shared).max(self.max_rss).min(rss);
-        Shares { total: union as f64 / rss as f64, private: self.private.min(union) as f64 / rss as f64 }
+        let own = self.private.max(self.max_inherited) + self.grown;
+        Shares::of(own + self.max_file, self.private + self.grown, self.max_rss, self.rss)
     }
 
     fn resident(&self, shares: Shares) -> Resident {
@@ -92,18 +147,20 @@ pub struct MemoryMeter {
     /// Family size at the last pass and what it found for main, descendants, combined.
     verified: Option<(usize, [Shares; 3])>,
     best_bytes: [u64; 3],
+    pass_at_ns: u64,
+    pass_cost_ns: u64,
 }
 
 impl MemoryMeter {
     /// `[main, descendants, combined]` at this tick; `elapsed_ns` fills the budget.
     pub fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
-        let mut all = sums(tree, false);
+        let mut all: [Sums; 3] = over_scopes(tree, Sums::take);
         let mut shares = self.estimate(&all);
-        if self.wants_pass(&all, &shares) && self.pass(tree, all[2].count, elapsed_ns) {
-            let verified = sums(tree, true).map(|sums| sums.shares());
+        if self.wants_pass(&all, &shares, elapsed_ns) && self.pass(tree, all[2].count, elapsed_ns) {
+            let verified = over_scopes(tree, Rolled::take).map(|rolled: Rolled| rolled.shares());
             // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
             tree.refresh_memory();
-            let after = sums(tree, false);
+            let after: [Sums; 3] = over_scopes(tree, Sums::take);
             let moved = after[2].rss.abs_diff(all[2].rss) > all[2].rss / 64;
             all = after;
             shares = if moved {
@@ -116,6 +173,11 @@ impl MemoryMeter {
         let mut result = [Resident::default(); 3];
         for index in 0..3 {
             result[index] = all[index].resident(shares[index]);
+        }
+        // Estimates of the three scopes are made apart; together they still cannot exceed their sum.
+        let both = result[0].total_bytes + result[1].total_bytes;
+        result[2] = result[2].at_most(both);
+        for index in 0..3 {
             self.best_bytes[index] = self.best_bytes[index].max(result[index].total_bytes);
         }
         result
@@ -130,7 +192,7 @@ impl MemoryMeter {
     }
 
     /// Only when a maximum may move.
-    fn wants_pass(&self, all: &[Sums; 3], shares: &[Shares; 3]) -> bool {
+    fn wants_pass(&self, all: &[Sums; 3], shares: &[Shares; 3], elapsed_ns: u64) -> bool {
         let moves = |index: usize| {
             let estimate = all[index].rss as f64 * shares[index].total;
             estimate > self.best_bytes[index] as f64 * 1.01 + 65_536.0
@@ -140,7 +202,17 @@ impl MemoryMeter {
             return moves(0);
         }
         let family_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
-        (family_changed && combined.rss > self.best_bytes[2]) || moves(2) || moves(1)
+        let may_exceed = combined.rss > self.best_bytes[2] + self.best_bytes[2] / 64;
+        (family_changed && may_exceed)
+            || moves(2)
+            || moves(1)
+            || (may_exceed && self.is_pass_due(all, elapsed_ns))
+    }
+
+    /// A forked copy that writes to its pages makes them its own without growing: no resident size tells, so
+    /// the families that could be larger than the best known are looked at from time to time.
+    fn is_pass_due(&self, all: &[Sums; 3], elapsed_ns: u64) -> bool {
+        all[1].copied > 1 << 20 && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * COPIES_SPACING
     }
 
     fn pass(&mut self, tree: &mut Tree, count: usize, elapsed_ns: u64) -> bool {
@@ -154,6 +226,7 @@ impl MemoryMeter {
             self.refused += 1;
             return false;
         }
+        let spent_before_ns = self.spent_ns;
         let buffer = &mut tree.buffer;
         for process in &mut tree.processes {
             if worthwhile(process) {
@@ -163,15 +236,18 @@ impl MemoryMeter {
             }
         }
         self.passes += 1;
+        self.pass_at_ns = elapsed_ns;
+        self.pass_cost_ns = self.spent_ns - spent_before_ns;
         true
     }
 }
 
-fn sums(tree: &Tree, use_rollup: bool) -> [Sums; 3] {
-    let mut all = [Sums::default(); 3];
+/// `[main, descendants, combined]`.
+fn over_scopes<S: Default + Copy>(tree: &Tree, take: fn(&mut S, &Process)) -> [S; 3] {
+    let mut all = [S::default(); 3];
     for process in &tree.processes {
-        all[if process.is_main { 0 } else { 1 }].take(process, use_rollup);
-        all[2].take(process, use_rollup);
+        take(&mut all[if process.is_main { 0 } else { 1 }], process);
+        take(&mut all[2], process);
     }
     all
 }

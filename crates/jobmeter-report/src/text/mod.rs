@@ -1,5 +1,6 @@
 //! The summary as text: a dozen aligned lines for people, then what to know about the numbers.
 
+mod gpu;
 mod lines;
 mod style;
 
