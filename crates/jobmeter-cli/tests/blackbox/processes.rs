@@ -219,8 +219,14 @@ fn a_known_process_that_execs_is_renamed() {
 fn threads_are_no_processes() {
     let room = Room::new("no-threads");
     for way in WAYS {
-        for workload in [&["threads", "8", "20"][..], &["leader-exit", "200", "0"]] {
-            let measured = measure_testkit(&room, way, &["-i", "1s"], workload);
+        // At 10 ms a tick meets the process whose first thread is gone, and follows another one.
+        let cases = [
+            ("1s", &["threads", "8", "20"][..]),
+            ("1s", &["leader-exit", "200", "0"]),
+            ("10ms", &["leader-exit", "200", "0"]),
+        ];
+        for (interval, workload) in cases {
+            let measured = measure_testkit(&room, way, &["-i", interval], workload);
             if measured.assert_exact(1) {
                 let end_ns = measured.rows[0].end_ns.expect("an end");
                 let wall_ns = measured.run.summary().run.wall_ns.expect("a wall time");
