@@ -10,6 +10,7 @@ mod kills;
 mod memory;
 mod names;
 mod output;
+mod processes;
 mod record;
 mod scale;
 mod signals;
