@@ -134,15 +134,33 @@ impl Drop for MarkReceiver {
     }
 }
 
+/// How long a sender waits for the meter to take its mark: a meter that is stopped must not hold up the job.
+const PATIENCE_NS: u64 = 100_000_000;
+
 /// Sends a mark to the meter above this process: the one named by `JOBMETER_MARKS`, else the nearest ancestor
-/// that has a pipe.
+/// that has a pipe. Returns when the meter has taken it, so that the work behind the mark is not counted before
+/// it.
 pub fn send(mark: &Mark) -> io::Result<()> {
     let path = match std::env::var_os("JOBMETER_MARKS") {
         Some(path) => PathBuf::from(path),
         None => nearest_pipe()?,
     };
     let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
-    pipe.write_all(&mark.to_line())
+    pipe.write_all(&mark.to_line())?;
+    wait_until_taken(pipe.as_raw_fd());
+    Ok(())
+}
+
+fn wait_until_taken(pipe: RawFd) {
+    let deadline_ns = sys::monotonic_ns() + PATIENCE_NS;
+    let mut unread: libc::c_int = 0;
+    // SAFETY: FIONREAD writes one int to the out-pointer.
+    while unsafe { libc::ioctl(pipe, libc::FIONREAD, &raw mut unread) } == 0
+        && unread > 0
+        && sys::monotonic_ns() < deadline_ns
+    {
+        std::thread::sleep(std::time::Duration::from_micros(50));
+    }
 }
 
 fn nearest_pipe() -> io::Result<PathBuf> {

@@ -17,10 +17,6 @@ pub(crate) fn run(selector: &str) -> Result<Run, String> {
 }
 
 /// Its summary, recomputed from the ticks where the run was cut short.
-pub(crate) fn summary(selector: &str) -> Result<Summary, String> {
-    Ok(summary_of(&run(selector)?))
-}
-
 pub(crate) fn summary_of(run: &Run) -> Summary {
     run.summary().unwrap_or_else(|| {
         let mut replay = jobmeter_core::replay::Replay::default();
