@@ -141,14 +141,17 @@ const PATIENCE_NS: u64 = 100_000_000;
 /// that has a pipe. Returns when the meter has taken it, so that the work behind the mark is not counted before
 /// it.
 pub fn send(mark: &Mark) -> io::Result<()> {
-    let path = match std::env::var_os("JOBMETER_MARKS") {
-        Some(path) => PathBuf::from(path),
+    let mut pipe = match std::env::var_os("JOBMETER_MARKS") {
+        Some(path) => open_pipe(&PathBuf::from(path))?,
         None => nearest_pipe()?,
     };
-    let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
     pipe.write_all(&mark.to_line())?;
     wait_until_taken(pipe.as_raw_fd());
     Ok(())
+}
+
+fn open_pipe(path: &std::path::Path) -> io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path)
 }
 
 fn wait_until_taken(pipe: RawFd) {
@@ -163,13 +166,16 @@ fn wait_until_taken(pipe: RawFd) {
     }
 }
 
-fn nearest_pipe() -> io::Result<PathBuf> {
+/// The pipe of the nearest ancestor that reads one. A meter that was killed leaves its pipe behind, and its pid may
+/// come again: a pipe that nobody reads is passed over.
+fn nearest_pipe() -> io::Result<std::fs::File> {
     let mut buffer = [0u8; 1024];
     let mut pid = std::process::id() as i32;
     while pid > 1 {
-        let path = pipe_path(pid)?;
-        if path.exists() {
-            return Ok(path);
+        match open_pipe(&pipe_path(pid)?) {
+            Ok(pipe) => return Ok(pipe),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENXIO)) => {}
+            Err(error) => return Err(error),
         }
         pid = stat::parse(sys::read_proc(pid, "stat", &mut buffer)?).map_or(0, |stat| stat.parent_pid);
     }
@@ -192,5 +198,20 @@ mod tests {
         assert_eq!(Mark::from_line(b"nonsense"), None);
         let long = Mark { kind: MarkKind::Point, pid: 1, tid: 1, name: "x".repeat(10_000) };
         assert_eq!(long.to_line().len(), LONGEST_LINE);
+    }
+
+    #[test]
+    fn a_pipe_that_a_killed_meter_left_is_passed_over() {
+        let stale = pipe_path(std::process::id() as i32).expect("a directory for pipes");
+        drop(MarkReceiver::create().expect("a pipe"));
+        let c_path = CString::new(stale.as_os_str().as_encoded_bytes()).expect("a path");
+        // SAFETY: `c_path` is NUL-terminated.
+        assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
+        let found = nearest_pipe();
+        std::fs::remove_file(&stale).expect("remove the pipe");
+        // The tests may themselves run under a meter, which is then found further up.
+        if let Err(error) = found {
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
+        }
     }
 }

@@ -23,8 +23,8 @@ mod varint;
 mod writer;
 
 pub use digest::Digest;
-pub use jobmeter_core::text;
 pub use error::RecordError;
+pub use jobmeter_core::text;
 pub use output::{SharedBuffer, Target};
 pub use reader::{Damage, Frame, Frames, Replayed, Run, read_digest};
 pub use store::{ExitFilter, Filter, Listing, PruneRule, State, Store, StoredRun, listing};

@@ -3,6 +3,7 @@
 
 use super::measure::{Format, to_json};
 use super::{load, out, terminal};
+use crate::config::Settings;
 use jobmeter_core::Summary;
 use jobmeter_record::Run;
 use jobmeter_record::table::{Phase, ProcessRow};
@@ -36,22 +37,24 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     timeline: bool,
     /// Text or JSON
-    #[arg(short, long, value_enum, default_value = "text")]
-    format: Format,
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
     /// The same as -f json
     #[arg(long)]
     json: bool,
     /// When to colour: auto, always or never
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    color: Color,
+    #[arg(long, value_name = "WHEN")]
+    color: Option<Color>,
 }
 
 pub(crate) fn main(args: ShowArgs) -> Result<u8, String> {
+    let settings = Settings::load()?;
     let run = load::run(&args.run)?;
     let summary = load::summary_of(&run);
-    let is_json = args.json || args.format == Format::Json;
+    let is_json = args.json || args.format.or(settings.format) == Some(Format::Json);
     let has_views = args.processes || args.phases || args.timeline;
-    let style = Style::choose(args.color, std::io::stdout().is_terminal());
+    let style =
+        Style::choose(args.color.or(settings.color).unwrap_or(Color::Auto), std::io::stdout().is_terminal());
     out::print(&match (has_views, is_json) {
         (false, true) => to_json(&summary),
         (false, false) => text::summary(&summary, style),

@@ -2,7 +2,7 @@
 
 use jobmeter_core::Summary;
 use jobmeter_insight::compare::{PhaseFigures, RunView};
-use jobmeter_record::{Run, Store};
+use jobmeter_record::Run;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(crate) fn load_runs(selectors: &[String]) -> Result<Vec<RunView>, String> {
                 runs.extend(load_path(&file)?);
             }
         } else {
-            let store = Store::open_default().map_err(|error| error.to_string())?;
+            let store = crate::config::store()?;
             for path in store.select_all(selector).map_err(|error| error.to_string())? {
                 runs.extend(load_path(&path)?);
             }

@@ -3,6 +3,8 @@
 //! `cpu`, `memory`, `kills` and `scale` are heavy and run one at a time (see `.config/nextest.toml`).
 
 mod attach;
+mod budgets;
+mod config;
 mod cpu;
 mod help;
 mod inherit;

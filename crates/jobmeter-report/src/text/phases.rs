@@ -59,7 +59,8 @@ pub fn phases(lines: &[PhaseLine], width: Option<usize>, style: Style) -> String
 }
 
 fn row(line: &PhaseLine) -> Vec<String> {
-    let spread = |ns: f64| if line.calls > 1 { format_duration_ns(ns.round() as u64) } else { "-".to_owned() };
+    let spread =
+        |ns: f64| if line.calls > 1 { format_duration_ns(ns.round() as u64) } else { "-".to_owned() };
     vec![
         line.name.clone(),
         format_count(line.calls),

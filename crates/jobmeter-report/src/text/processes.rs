@@ -75,7 +75,7 @@ fn notes(lines: &[ProcessLine], summary: &Summary) -> Vec<String> {
     let unknown = lines.iter().filter(|line| exit(line) == "-").count();
     if unknown > 0 {
         notes.push(format!(
-            "note: {} exit codes are unknown: only the parent of a process is told how it ended",
+            "note: {} were waited for by their own parents: exit unknown, CPU and peak as last seen",
             format_count(unknown as u64)
         ));
     }

@@ -131,8 +131,7 @@ mod tests {
     #[test]
     fn hostile_and_wide_names_keep_the_columns_and_the_width() {
         let columns = [number("pid"), name("command"), number("CPU")];
-        let names =
-            ["sh", "\u{1b}[31mred\n", "日本語日本語日本語日本語", "\u{202e}abc", &"x".repeat(10_000)];
+        let names = ["sh", "\u{1b}[31mred\n", "日本語日本語日本語日本語", "\u{202e}abc", &"x".repeat(10_000)];
         for width in [Some(20), Some(40), Some(80), None] {
             let text = render(&columns, &rows(&names), width, PLAIN);
             assert_eq!(text.lines().count(), names.len() + 1, "{text}");
