@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Compile crates/jobmeter-insight/data/servers.csv. Optional: no build and no test runs it.
 
 Facts of large vendors come from two Python packages that must be installed beforehand
@@ -12,18 +11,24 @@ in eight is a few per cent too high; a family's price is proportional to its siz
 unit of size is taken for the whole family. GPU families are not proportional and are entered by hand.
 """
 
+# Tables read best as tables.
+# fmt: off
+
 import gzip
 import json
 import pathlib
 import sys
 
 GIB = 1024
-PACKAGED, HARDWARE_LISTED, LISTED, APPROXIMATE = "a", "b", "c", "d"
+PACKAGED, HARDWARE_LISTED, LISTED, APPROXIMATE, GCE_PARTS, AZURE_SIZES, LISTED_2026 = "a", "b", "c", "d", "e", "f", "g"
 SOURCES = {
     PACKAGED: "moto 5.2 (hardware); apache-libcloud 3.9.1 price file (2025-03), repaired by family proportion",
     HARDWARE_LISTED: "moto 5.2 (hardware); vendor price list, compiled 2025",
     LISTED: "vendor price list, compiled 2025",
     APPROXIMATE: "approximate vendor list price, compiled 2025, check before relying on it",
+    GCE_PARTS: "apache-libcloud 3.9.1 price file (2025-03), per core and per GB; shapes by the vendor's naming",
+    AZURE_SIZES: "apache-libcloud 3.9.1 price file (2025-03); sizes by the vendor's documentation, compiled 2025",
+    LISTED_2026: "vendor price list, compiled 2026",
 }
 rows = []
 
@@ -36,8 +41,10 @@ def row(vendor, kind, family, category, arch, vcpus, mib, prices, currency, as_o
                  text, currency, as_of, source))
 
 
-def package_file(package, relative):
-    return pathlib.Path(__import__(package).__file__).parent / relative
+def package_data(package, relative):
+    """The JSON file that an installed package carries."""
+    content = (pathlib.Path(__import__(package).__file__).parent / relative).read_bytes()
+    return json.loads(gzip.decompress(content) if relative.endswith(".gz") else content)
 
 
 AWS_FAMILIES = {
@@ -72,12 +79,12 @@ def aws_unit(size):
 
 
 def aws():
-    hardware = json.load(gzip.open(package_file("moto", "ec2/resources/instance_types.json.gz")))
-    prices = json.load(open(package_file("libcloud", "data/pricing.json")))["compute"]["ec2_linux"]
+    hardware = package_data("moto", "ec2/resources/instance_types.json.gz")
+    prices = package_data("libcloud", "data/pricing.json")["compute"]["ec2_linux"]
 
     def add(name, category, by_region, source, gpu=("", 0, 0)):
         facts = hardware[name]
-        machine = [a for a in facts["ProcessorInfo"]["SupportedArchitectures"] if a != "i386"][0]
+        machine = next(a for a in facts["ProcessorInfo"]["SupportedArchitectures"] if a != "i386")
         row("aws", name, name.split(".")[0], category, machine, facts["VCpuInfo"]["DefaultVCpus"],
             facts["MemoryInfo"]["SizeInMiB"], by_region, "USD", "2025-03", source, gpu)
 
@@ -104,7 +111,7 @@ def aws():
 
 
 def gcp():
-    prices = json.load(open(package_file("libcloud", "data/pricing.json")))["compute"]["gce_instances"]
+    prices = package_data("libcloud", "data/pricing.json")["compute"]["gce_instances"]
     shapes = {"standard": 4, "highmem": 8, "highcpu": 1}
     sizes = {
         "e2": {"standard": (2, 4, 8, 16, 32), "highmem": (2, 4, 8, 16), "highcpu": (2, 4, 8, 16, 32)},
@@ -133,7 +140,7 @@ def gcp():
                         by_region[region] = cpu * count + ram * gib
                 category = "compute" if family == "c2" else category_of[shape]
                 row("gcp", f"{family}-{shape}-{count}", f"{family}-{shape}", category, "x86_64", count,
-                    round(gib * GIB), by_region, "USD", "2025-03", "e")
+                    round(gib * GIB), by_region, "USD", "2025-03", GCE_PARTS)
     for name, vcpus, mib, price in (("e2-micro", 2, 1024, 0.008376), ("e2-small", 2, 2048, 0.016751),
                                     ("e2-medium", 2, 4096, 0.033503)):
         row("gcp", name, "e2-shared", "burstable", "x86_64", vcpus, mib, {"us-central1": price}, "USD", "2025", LISTED)
@@ -167,13 +174,14 @@ def gcp():
 
 
 def azure():
-    prices = json.load(open(package_file("libcloud", "data/pricing.json")))["compute"]["azure_linux"]
+    prices = package_data("libcloud", "data/pricing.json")["compute"]["azure_linux"]
 
     def packaged(name, family, category, vcpus, gib, gpu=("", 0, 0)):
         key = "standard" + name.removeprefix("Standard_").replace("_", "").lower()
         by_region = {r: prices[key][r] for r in ("eastus", "westeurope") if prices.get(key, {}).get(r)}
         if by_region:
-            row("azure", name, family, category, "x86_64", vcpus, round(gib * GIB), by_region, "USD", "2025-03", "f", gpu)
+            row("azure", name, family, category, "x86_64", vcpus, round(gib * GIB), by_region, "USD", "2025-03", AZURE_SIZES,
+                gpu)
 
     wide = (2, 4, 8, 16, 32, 48, 64)
     for family, category, per_core, sizes in (
@@ -204,7 +212,7 @@ def azure():
         ("E{}ps_v5", "memory", "arm64", 8, 0.0505, (2, 4, 8, 16, 20)),
     ):
         for count in sizes:
-            gib = {("E{}s_v5", 64): 512, ("E{}ds_v5", 64): 512, ("E{}as_v5", 64): 512}.get((family, count), count * per_core)
+            gib = 208 if (family, count) == ("D{}ps_v5", 64) else count * per_core
             row("azure", "Standard_" + family.format(count), family.replace("{}", ""), category, arch, count, gib * GIB,
                 {"eastus": price * count}, "USD", "2025", LISTED)
     for name, family, vcpus, gib, gpu, price in (
@@ -243,18 +251,20 @@ def hetzner():
 
 
 def ovh():
-    def add(name, family, category, vcpus, gib, price, gpu=("", 0, 0)):
-        row("ovh", name, family, category, "x86_64", vcpus, gib * GIB, {"GRA": price}, "EUR", "2025", LISTED, gpu)
+    def add(name, family, category, vcpus, gib, price, gpu=("", 0, 0), when=("2025", LISTED)):
+        row("ovh", name, family, category, "x86_64", vcpus, gib * GIB, {"GRA": price}, "EUR", *when, gpu)
+
+    recent, roughly = ("2026-07", LISTED_2026), ("2025", APPROXIMATE)
 
     for count in (2, 4, 8, 16, 32, 64, 128, 160):
-        add(f"b3-{count * 4}", "b3", "general", count, count * 4, 0.02325 * count)
-        add(f"c3-{count * 2}", "c3", "compute", count, count * 2, 0.02075 * count)
+        add(f"b3-{count * 4}", "b3", "general", count, count * 4, 0.02558 * count, when=recent)
+        add(f"c3-{count * 2}", "c3", "compute", count, count * 2, 0.02282 * count, when=recent)
         if count <= 64:
-            add(f"r3-{count * 8}", "r3", "memory", count, count * 8, 0.0295 * count)
+            add(f"r3-{count * 8}", "r3", "memory", count, count * 8, 0.0295 * count, when=roughly)
     for gib, vcpus, price in ((7, 2, 0.0681), (15, 4, 0.1301), (30, 8, 0.2601), (60, 16, 0.5061), (120, 32, 0.9931)):
         add(f"b2-{gib}", "b2", "general", vcpus, gib, price)
     for gib, vcpus, price in ((2, 1, 0.0081), (4, 2, 0.0161), (8, 4, 0.0321)):
-        add(f"d2-{gib}", "d2", "burstable", vcpus, gib, price)
+        add(f"d2-{gib}", "d2", "burstable", vcpus, gib, price, when=roughly)
     for family, model, vram, vcpus, gib, price, counts in (
         ("l4", "L4", 24, 22, 90, 0.75, (1, 2, 4)), ("l40s", "L40S", 48, 15, 90, 1.40, (1, 2, 4)),
         ("a10", "A10", 24, 30, 45, 0.76, (1, 2, 4)), ("a100", "A100", 80, 15, 180, 2.75, (1, 2, 4)),
@@ -265,20 +275,21 @@ def ovh():
             cores = {("l4", 2): 45, ("l4", 4): 90}.get((family, count), vcpus * count)
             if family == "t1-le":
                 cores = 8 * count
-            add(f"{family}-{gib * count}", family, "gpu", cores, gib * count, price * count, (model, count, vram))
+            add(f"{family}-{gib * count}", family, "gpu", cores, gib * count, price * count, (model, count, vram),
+                recent if family.endswith("-le") else ("2025", LISTED))
     for count in (1, 2, 3):
-        add(f"rtx5000-{28 * count}", "rtx5000", "gpu", 4 * count, 28 * count, 0.36 * count, ("RTX5000", count, 16))
+        add(f"rtx5000-{28 * count}", "rtx5000", "gpu", 4 * count, 28 * count, 0.36 * count, ("RTX5000", count, 16), recent)
 
 
 def upcloud():
     """Monthly prices; an hour is a 672nd of the month there."""
-    def add(name, family, category, vcpus, gib, month, gpu=("", 0, 0)):
+    def add(name, family, category, vcpus, gib, month, source=APPROXIMATE):
         row("upcloud", name, family, category, "x86_64", vcpus, gib * GIB, {"fi-hel1": round(month / 672, 4)}, "EUR",
-            "2025", LISTED, gpu)
+            "2025", source)
 
     for vcpus, gib, month in ((1, 1, 7), (1, 2, 13), (2, 4, 26), (4, 8, 52), (6, 16, 96), (8, 32, 192), (12, 48, 288),
                               (16, 64, 384), (20, 96, 570), (20, 128, 755)):
-        add(f"{vcpus}xCPU-{gib}GB", "general", "general", vcpus, gib, month)
+        add(f"{vcpus}xCPU-{gib}GB", "general", "general", vcpus, gib, month, LISTED if vcpus < 20 else APPROXIMATE)
     for vcpus, gib, month in ((2, 8, 40), (2, 16, 65), (4, 32, 132), (4, 64, 240), (6, 128, 480), (8, 192, 840),
                               (12, 256, 1080), (16, 384, 1680)):
         add(f"HIMEM-{vcpus}xCPU-{gib}GB", "himem", "memory", vcpus, gib, month)
@@ -291,7 +302,7 @@ def vultr():
     """Monthly prices; an hour is a 730th of the month."""
     def add(name, family, category, vcpus, gib, month, gpu=("", 0, 0), hour=None):
         row("vultr", name, family, category, "x86_64", vcpus, gib * GIB, {"ewr": hour or round(month / 730, 4)}, "USD",
-            "2025", LISTED, gpu)
+            "2025", APPROXIMATE if hour else LISTED, gpu)
 
     for vcpus, gib, month in ((1, 1, 5), (1, 2, 10), (2, 2, 15), (2, 4, 20), (4, 8, 40), (6, 16, 80), (8, 32, 160),
                               (16, 64, 320), (24, 96, 640)):
@@ -356,12 +367,9 @@ def digitalocean():
 def main():
     for vendor in (aws, gcp, azure, hetzner, ovh, upcloud, vultr, alibaba, digitalocean):
         vendor()
-    sources = dict(SOURCES)
-    sources["e"] = "apache-libcloud 3.9.1 price file (2025-03), per core and per GB; shapes by the vendor's naming"
-    sources["f"] = "apache-libcloud 3.9.1 price file (2025-03); sizes by the vendor's documentation, compiled 2025"
     out = sys.stdout
     out.write("# Server types with on-demand Linux prices per hour. Compiled by tools/build_catalogue.py.\n")
-    for key, text in sorted(sources.items()):
+    for key, text in sorted(SOURCES.items()):
         out.write(f"# source {key} = {text}\n")
     out.write("vendor,type,family,category,arch,vcpus,memory_mib,gpu_model,gpu_count,vram_mib,prices,currency,as_of,source\n")
     for fields in rows:

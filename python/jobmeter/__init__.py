@@ -7,9 +7,12 @@
 Everything is imported on first use: `import jobmeter` itself costs next to nothing.
 """
 
-from typing import TYPE_CHECKING, Any, List
+# Type checkers take this for typing.TYPE_CHECKING; importing typing would cost more than all the rest.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any, List
+
     from ._magics import load_ipython_extension as load_ipython_extension
     from ._run import Run as Run
     from ._run import load as load
@@ -57,7 +60,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     import importlib
 
     if name in _SUBMODULES:
@@ -70,5 +73,5 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def __dir__() -> List[str]:
+def __dir__() -> "List[str]":
     return sorted({*globals(), *_HOMES, *_SUBMODULES})

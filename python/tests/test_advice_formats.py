@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -38,16 +39,33 @@ def summary(name="align-reads", memory=11 * GIB, gpus=0, written=5_000_000_000, 
     return {
         "schema_version": 1,
         "run": {
-            "id": "20260101T000000-abcdef", "jobmeter_version": "0.1.0", "mode": "run", "name": name, "tags": tags,
-            "pid": 1, "started_unix_ns": 1, "interval_ns": None, "expected_cores": 16.0, "system_cores": 32,
+            "id": "20260101T000000-abcdef",
+            "jobmeter_version": "0.1.0",
+            "mode": "run",
+            "name": name,
+            "tags": tags,
+            "pid": 1,
+            "started_unix_ns": 1,
+            "interval_ns": None,
+            "expected_cores": 16.0,
+            "system_cores": 32,
             "wall_ns": wall_s * 10**9,
         },
         "verdict": {"kind": "exited", "exit_code": 0, "text": "exited with code 0"},
-        "main": {}, "descendants": {}, "combined": combined,
-        "system": {"memory_total_bytes_max": figure(128 * GIB), "cores_used_mean": figure(3.2),
-                   "memory_used_bytes_mean": figure(memory // 2 + GIB)},
-        "limits": {"cgroup_memory_bytes": 64 * GIB, "cgroup_cores": None, "affinity_cores": None,
-                   "address_space_bytes": None},
+        "main": {},
+        "descendants": {},
+        "combined": combined,
+        "system": {
+            "memory_total_bytes_max": figure(128 * GIB),
+            "cores_used_mean": figure(3.2),
+            "memory_used_bytes_mean": figure(memory // 2 + GIB),
+        },
+        "limits": {
+            "cgroup_memory_bytes": 64 * GIB,
+            "cgroup_cores": None,
+            "affinity_cores": None,
+            "address_space_bytes": None,
+        },
         "overhead": {"cpu_ns": 0, "peak_rss_bytes": 0},
     }
 
@@ -58,7 +76,9 @@ def advise(tmp_path, *arguments, runs=None, **fields):
         path = tmp_path / f"run{index}.json"
         path.write_text(json.dumps(run))
         files.append(str(path))
-    done = subprocess.run([BINARY, "advise", *files, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [BINARY, "advise", *files, *arguments], check=False, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -110,11 +130,16 @@ def test_metaflow_decorators_build_a_flow(tmp_path):
         f"{indented}    @step\n    def start(self):\n        self.next(self.end)\n\n"
         "    @step\n    def end(self):\n        pass\n\n\nif __name__ == '__main__':\n    AdvisedFlow()\n"
     )
-    import sys
-
     environment = dict(os.environ, METAFLOW_HOME=str(tmp_path), METAFLOW_USER="tester", USERNAME="tester")
-    done = subprocess.run([sys.executable, str(flow), "--no-pylint", "check"], capture_output=True, text=True, timeout=180,
-                          cwd=tmp_path, env=environment)
+    done = subprocess.run(
+        [sys.executable, str(flow), "--no-pylint", "check"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        cwd=tmp_path,
+        env=environment,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -123,15 +148,29 @@ def test_snakemake_reads_the_rule(tmp_path):
     advice = advised(tmp_path, gpus=1)
     assert f"mem_mb={-(-advice['memory_bytes']['value'] // 1_000_000)}" in text
     pytest.importorskip("snakemake", reason="snakemake is not installed")
-    import sys
-
     (tmp_path / "Snakefile").write_text(
         f'rule align:\n    output:\n        "done.txt"\n{text}    shell:\n        "touch {{output}}"\n'
     )
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "8", "--dry-run", "--printshellcmds", "--directory", str(tmp_path),
-         "--snakefile", str(tmp_path / "Snakefile")],
-        capture_output=True, text=True, timeout=180, cwd=tmp_path, env=dict(os.environ, HOME=str(tmp_path)),
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            "8",
+            "--dry-run",
+            "--printshellcmds",
+            "--directory",
+            str(tmp_path),
+            "--snakefile",
+            str(tmp_path / "Snakefile"),
+        ],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        cwd=tmp_path,
+        env=dict(os.environ, HOME=str(tmp_path)),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     shown = done.stdout + done.stderr
@@ -156,7 +195,7 @@ def test_aws_batch_passes_the_service_model(tmp_path):
 
 def test_docker_client_accepts_the_flags(tmp_path):
     text = advise(tmp_path, "--for", "docker", gpus=1)
-    words = [line for line in text.splitlines() if not line.startswith("#")][0].split()
+    words = next(line for line in text.splitlines() if not line.startswith("#")).split()
     assert words[:2] == ["docker", "run"] and words[-2:] == ["IMAGE", "COMMAND"]
     client = shutil.which("docker")
     if client is None:
@@ -164,10 +203,16 @@ def test_docker_client_accepts_the_flags(tmp_path):
     # The flags are read before the engine is asked; there is no engine behind this socket.
     words[0], words[-2] = client, "image"
     environment = dict(os.environ, DOCKER_HOST=f"unix://{tmp_path}/no-engine.sock")
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60, env=environment)
     assert "no-engine.sock" in done.stderr, done.stderr
-    wrong = subprocess.run([*words[:2], "--memory=lots", *words[3:]], capture_output=True, text=True, timeout=60,
-                           env=environment)
+    wrong = subprocess.run(
+        [*words[:2], "--memory=lots", *words[3:]],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+    )
     assert "invalid" in wrong.stderr, "the client does check its flags"
 
 
@@ -184,7 +229,7 @@ def test_slurm_directives_survive_a_shell(tmp_path):
     assert "--exclusive\n" not in text
     script = tmp_path / "job.sh"
     script.write_text("#!/bin/sh\n" + text + "echo ran\n")
-    done = subprocess.run(["sh", str(script)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", str(script)], check=False, capture_output=True, text=True, timeout=60)
     assert done.stdout == "ran\n"
 
 
@@ -202,5 +247,5 @@ def test_mistakes_are_one_sentence(tmp_path):
         (["servers", "--vram", "2TiB"], "--vram is in the way"),
         (["servers", "--memory", "lots"], "is not a size"),
     ]:
-        done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([BINARY, *arguments], check=False, capture_output=True, text=True, timeout=60)
         assert done.returncode == 125 and wanted in done.stderr and done.stderr.count("\n") == 1, done.stderr

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from typing import Any, List
 
 import pytest
@@ -23,7 +22,7 @@ def counted() -> "tuple[int, int]":
 
 def test_a_hundred_trackers_at_once() -> None:
     before = counted()
-    trackers = [jobmeter.Tracker(interval=0.05).start() for _ in range(100)]
+    trackers = [jobmeter.Tracker(interval=0.5).start() for _ in range(100)]
     burn(0.1)
     for tracker in trackers:
         tracker.stop()
@@ -32,7 +31,7 @@ def test_a_hundred_trackers_at_once() -> None:
         usage = tracker.usage
         assert (usage.cpu.main.cpu_ns or 0) >= 90_000_000
         # The threads of the trackers themselves are not the program's.
-        assert usage.cpu.main.threads_max == threading.active_count()
+        assert usage.cpu.main.threads_max == before[1]
 
 
 def test_cycles_leave_nothing_behind() -> None:

@@ -26,6 +26,7 @@ def own_cpu_ns() -> int:
 
 def test_cpu_and_ram_agree_with_the_kernel() -> None:
     before_ns, before_bytes = own_cpu_ns(), pages_kept()
+    threads = len(os.listdir("/proc/self/task"))
     with jobmeter.track(interval=0.02) as run:
         block = hold(100)
         burn(0.3)
@@ -40,7 +41,7 @@ def test_cpu_and_ram_agree_with_the_kernel() -> None:
     peak = usage.ram.main.rss_bytes_max
     assert peak is not None
     assert before_bytes + (95 << 20) <= peak <= inside + (8 << 20)
-    assert usage.cpu.main.threads_max == threading.active_count()
+    assert usage.cpu.main.threads_max == threads
     assert usage.time.wall_ns is not None and usage.time.wall_ns >= 300_000_000
     assert usage.quality["main.cpu_ns"].quality == "exact"
 

@@ -18,7 +18,7 @@ const queue: (() => void)[] = [];
 
 function work(): void {
   const started = performance.now();
-  while (queue.length > 0 && performance.now() - started < 12) queue.shift()?.();
+  while (queue.length > 0 && performance.now() - started < 24) queue.shift()?.();
   if (queue.length > 0) requestAnimationFrame(work);
   else document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }

@@ -54,6 +54,7 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Describe this machine: hardware, limits, container, scheduler, cloud
     Host(cmd::host::HostArgs),
+    /// Write a run's tables as CSV, JSON Lines, Parquet, SQLite or Arrow
     /// Completions for bash, zsh or fish
     Completions(cmd::completions::CompletionsArgs),
     /// The manual page

@@ -17,5 +17,7 @@ const OWN_FAILURE: u8 = 125;
 pub extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_char) -> libc::c_int {
     streams::guard();
     let code = panic::catch_unwind(cli::dispatch).unwrap_or(OWN_FAILURE);
-    libc::c_int::from(code)
+    // Not by `exit`: the exit handlers of a hung driver's library could hold us up for ever.
+    // SAFETY: ends the process; what was printed is flushed where it was printed.
+    unsafe { libc::_exit(libc::c_int::from(code)) }
 }

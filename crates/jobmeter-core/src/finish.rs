@@ -169,21 +169,21 @@ impl Meter {
                 }
             }
         }
-        if let Some(main) = figures.scopes.get_mut(&Scope::Main).filter(|_| has_main) {
-            if waited {
-                for metric in [Metric::SwitchesVoluntary, Metric::SwitchesInvoluntary] {
-                    let reason = "of the main thread: the kernel adds waited-for children to the rest";
-                    regrade(main, metric.key(), Quality::LowerBound, Some(reason));
-                }
-                for metric in [
-                    Metric::ReadCharsBytes,
-                    Metric::WriteCharsBytes,
-                    Metric::ReadStorageBytes,
-                    Metric::WriteStorageBytes,
-                ] {
-                    let reason = "of the threads that lived at the last read";
-                    regrade(main, metric.key(), Quality::LowerBound, Some(reason));
-                }
+        if let Some(main) = figures.scopes.get_mut(&Scope::Main).filter(|_| has_main)
+            && waited
+        {
+            for metric in [Metric::SwitchesVoluntary, Metric::SwitchesInvoluntary] {
+                let reason = "of the main thread: the kernel adds waited-for children to the rest";
+                regrade(main, metric.key(), Quality::LowerBound, Some(reason));
+            }
+            for metric in [
+                Metric::ReadCharsBytes,
+                Metric::WriteCharsBytes,
+                Metric::ReadStorageBytes,
+                Metric::WriteStorageBytes,
+            ] {
+                let reason = "of the threads that lived at the last read";
+                regrade(main, metric.key(), Quality::LowerBound, Some(reason));
             }
         }
         if self.io_denied {
@@ -223,7 +223,9 @@ impl Meter {
         let main_lower =
             main_sampled.max(self.peaks.main_bytes).max(job_mark.filter(|_| is_alone).unwrap_or(0));
         let main_fresh = self.tree.main().map(|main| main.peak_rss_bytes.max(main_sampled));
-        let main_upper = reaped_bytes.map(|bytes| bytes.max(main_lower)).or(main_fresh);
+        // The kernel counts resident pages per CPU and folds them in batches: its mark may lag by as much.
+        let lag_bytes = mark_lag_bytes();
+        let main_upper = reaped_bytes.or(main_fresh).map(|bytes| bytes.max(main_lower) + lag_bytes);
         let main_figure = bounded(main_lower, main_upper);
 
         let descendants_sampled = sampled(all, Scope::Descendants).unwrap_or_default();
@@ -245,7 +247,7 @@ impl Meter {
             main_upper
         } else {
             let largest = reaped_bytes.filter(|_| !self.ledger.has_hole);
-            self.peaks.upper_bytes(largest, group_peak).map(|upper| upper.max(combined_lower))
+            self.peaks.upper_bytes(largest, group_peak).map(|upper| upper.max(combined_lower) + lag_bytes)
         };
         let combined_figure =
             if is_alone { main_figure.clone() } else { bounded(combined_lower, combined_upper) };
@@ -360,10 +362,17 @@ impl Meter {
     }
 }
 
-/// A peak between bounds: exact where they meet.
+/// By how much a high-water mark may be too low: percpu_counter batches of the kernel, for each of the three
+/// kinds of resident pages.
+fn mark_lag_bytes() -> u64 {
+    let cores = sys::sysconf(libc::_SC_NPROCESSORS_ONLN);
+    let batch_pages = (2 * cores).max(32);
+    3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)
+}
+
+/// A peak between bounds.
 fn bounded(lower: u64, upper: Option<u64>) -> Figure {
-    let quality = if upper == Some(lower) { Quality::Exact } else { Quality::Sampled };
-    let mut figure = Figure::int(lower, quality);
+    let mut figure = Figure::int(lower, Quality::Sampled);
     figure.lower = Some(Number::Int(lower));
     figure.upper = upper.map(Number::Int);
     if upper.is_none() {

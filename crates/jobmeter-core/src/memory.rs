@@ -7,7 +7,9 @@ use crate::tree::Tree;
 
 /// Share of one core that rollups may take, and what they may take at the start.
 const BUDGET_SHARE: f64 = 0.01;
-const BUDGET_START_NS: u64 = 30_000_000;
+const BUDGET_START_NS: u64 = 40_000_000;
+/// Passes over forked copies are this many times their own cost apart.
+const COPIES_SPACING: u64 = 10;
 /// One process is never held for longer than this by one read.
 const LONGEST_READ_NS: u64 = 20_000_000;
 /// For one process alone only the split into private and shared is at stake.
@@ -39,6 +41,8 @@ struct Sums {
     private: u64,
     max_rss: u64,
     max_shared: u64,
+    /// Of forked copies.
+    copied: u64,
 }
 
 impl Sums {
@@ -46,6 +50,9 @@ impl Sums {
         self.count += 1;
         self.rss += process.rss_bytes;
         self.max_rss = self.max_rss.max(process.rss_bytes);
+        if process.stat.is_forked_copy() {
+            self.copied += process.rss_bytes;
+        }
         let (pss, private, shared) = match process.rollup.filter(|_| use_rollup) {
             Some(last) => (last.rollup.pss_bytes, last.rollup.private_bytes, last.rollup.shared_bytes),
             None => {
@@ -92,6 +99,8 @@ pub struct MemoryMeter {
     /// Family size at the last pass and what it found for main, descendants, combined.
     verified: Option<(usize, [Shares; 3])>,
     best_bytes: [u64; 3],
+    pass_at_ns: u64,
+    pass_cost_ns: u64,
 }
 
 impl MemoryMeter {
@@ -99,7 +108,7 @@ impl MemoryMeter {
     pub fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
         let mut all = sums(tree, false);
         let mut shares = self.estimate(&all);
-        if self.wants_pass(&all, &shares) && self.pass(tree, all[2].count, elapsed_ns) {
+        if self.wants_pass(&all, &shares, elapsed_ns) && self.pass(tree, all[2].count, elapsed_ns) {
             let verified = sums(tree, true).map(|sums| sums.shares());
             // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
             tree.refresh_memory();
@@ -130,7 +139,7 @@ impl MemoryMeter {
     }
 
     /// Only when a maximum may move.
-    fn wants_pass(&self, all: &[Sums; 3], shares: &[Shares; 3]) -> bool {
+    fn wants_pass(&self, all: &[Sums; 3], shares: &[Shares; 3], elapsed_ns: u64) -> bool {
         let moves = |index: usize| {
             let estimate = all[index].rss as f64 * shares[index].total;
             estimate > self.best_bytes[index] as f64 * 1.01 + 65_536.0
@@ -140,7 +149,17 @@ impl MemoryMeter {
             return moves(0);
         }
         let family_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
-        (family_changed && combined.rss > self.best_bytes[2]) || moves(2) || moves(1)
+        let may_exceed = combined.rss > self.best_bytes[2] + self.best_bytes[2] / 64;
+        (family_changed && may_exceed)
+            || moves(2)
+            || moves(1)
+            || (may_exceed && self.is_pass_due(all, elapsed_ns))
+    }
+
+    /// A forked copy that writes to its pages makes them its own without growing: no resident size tells, so
+    /// the families that could be larger than the best known are looked at from time to time.
+    fn is_pass_due(&self, all: &[Sums; 3], elapsed_ns: u64) -> bool {
+        all[1].copied > 1 << 20 && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * COPIES_SPACING
     }
 
     fn pass(&mut self, tree: &mut Tree, count: usize, elapsed_ns: u64) -> bool {
@@ -154,6 +173,7 @@ impl MemoryMeter {
             self.refused += 1;
             return false;
         }
+        let spent_before_ns = self.spent_ns;
         let buffer = &mut tree.buffer;
         for process in &mut tree.processes {
             if worthwhile(process) {
@@ -163,6 +183,8 @@ impl MemoryMeter {
             }
         }
         self.passes += 1;
+        self.pass_at_ns = elapsed_ns;
+        self.pass_cost_ns = self.spent_ns - spent_before_ns;
         true
     }
 }

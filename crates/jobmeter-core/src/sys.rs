@@ -60,7 +60,7 @@ pub fn pread(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 }
 
 /// Reads a whole (small) kernel file from offset 0 into a reused buffer, growing it when it is full.
-pub fn pread_all<'a>(fd: RawFd, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+pub fn pread_all(fd: RawFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
     if buffer.capacity() == 0 {
         buffer.reserve(4096);
     }
@@ -263,7 +263,8 @@ pub struct Reaped {
 pub fn peek_child(pid: Option<i32>) -> Option<(i32, i32, i32)> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let (kind, id) = pid.map_or((libc::P_ALL, 0), |pid| (libc::P_PID, pid as libc::id_t));
-    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG | libc::__WALL;
+    // Only of this thread: a driver's library may wait for helpers of its own on another.
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     // SAFETY: `info` is zeroed, so si_pid reads 0 when nothing waits.
     unsafe {
         if libc::waitid(kind, id, info.as_mut_ptr(), flags) != 0 {
@@ -294,7 +295,12 @@ pub fn reap(pid: i32) -> Option<Reaped> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both out-pointers are valid; rusage is plain data.
     unsafe {
-        let got = libc::wait4(pid, &raw mut status, libc::__WALL | libc::WNOHANG, usage.as_mut_ptr());
+        let got = libc::wait4(
+            pid,
+            &raw mut status,
+            libc::__WALL | libc::WNOHANG | libc::__WNOTHREAD,
+            usage.as_mut_ptr(),
+        );
         (got == pid).then(|| Reaped { pid, status, usage: usage.assume_init() })
     }
 }

@@ -115,16 +115,12 @@ impl Extra for GpuExtra {
 
     fn finish(&mut self) -> (Vec<Source>, Vec<EntityFigures>) {
         let Some(monitor) = self.monitor.take() else { return (Vec::new(), Vec::new()) };
-        let status = monitor.status();
         let devices = monitor.devices().unwrap_or_default();
-        let stopped = monitor.stop(PATIENCE);
-        let trouble = match (status.reason(), stopped) {
-            (Some(reason), _) => Some(reason),
+        let trouble = match monitor.stop(PATIENCE) {
+            Stopped::Clean { failure } => failure,
             // After good samples, one under way or a slow shutdown is nobody's concern; a hang is.
-            (None, Stopped::LeftBehind { reason, for_ms }) if self.latest.is_none() || for_ms > SLOW_MS => {
-                Some(reason)
-            }
-            (None, _) => None,
+            Stopped::LeftBehind { for_ms, .. } if self.latest.is_some() && for_ms < SLOW_MS => None,
+            Stopped::LeftBehind { reason, .. } => Some(reason),
         };
         (self.sources(&devices, trouble), self.entities())
     }

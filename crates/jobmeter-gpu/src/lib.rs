@@ -18,6 +18,7 @@ mod error;
 mod extra;
 pub mod footprint;
 mod gather;
+pub mod hardware;
 mod hash;
 mod identity;
 mod monitor;

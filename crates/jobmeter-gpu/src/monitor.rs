@@ -49,13 +49,11 @@ impl Shared {
 /// How the thread ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    Clean,
+    /// `failure`: why nothing could be measured, if so.
+    Clean { failure: Option<String> },
     /// The thread is still inside the driver and was left behind. End the process with `_exit` semantics:
     /// the library's own exit handlers may wait for the same lock.
-    LeftBehind {
-        reason: String,
-        for_ms: u64,
-    },
+    LeftBehind { reason: String, for_ms: u64 },
 }
 
 pub struct GpuMonitor {
@@ -201,7 +199,7 @@ impl GpuMonitor {
             .wait_timeout_while(state, patience, |state| !state.ended)
             .unwrap_or_else(PoisonError::into_inner);
         if state.ended {
-            return Stopped::Clean;
+            return Stopped::Clean { failure: state.reason.clone() };
         }
         let for_ms = state.busy_since.map_or(0, |since| since.elapsed().as_millis() as u64);
         let call = self.shared.progress.current();

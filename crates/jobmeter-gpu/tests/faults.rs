@@ -114,7 +114,7 @@ fn functions_without_which_there_is_nothing_give_the_reason() {
         assert!(monitor.sample_within(PATIENCE).is_none());
         let reason = monitor.status().reason().unwrap_or_default();
         assert!(reason.contains(expected), "{function}: {reason}");
-        assert_eq!(monitor.stop(PATIENCE), Stopped::Clean);
+        assert_eq!(monitor.stop(PATIENCE), Stopped::Clean { failure: Some(reason) });
     }
 }
 
@@ -185,7 +185,7 @@ fn a_call_that_never_returns_holds_up_nothing_and_is_named() {
         assert!(begin.elapsed() < Duration::from_millis(100), "{function} held up the end");
         match stopped {
             Stopped::LeftBehind { reason, .. } => assert!(reason.contains(function), "{reason}"),
-            Stopped::Clean => panic!("{function} cannot have ended cleanly"),
+            Stopped::Clean { .. } => panic!("{function} cannot have ended cleanly"),
         }
     }
 }

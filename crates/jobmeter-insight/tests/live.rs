@@ -11,6 +11,8 @@ const GIB: u64 = 1 << 30;
 const ANSWER: &str = r#"[
   {"vendor_id":"aws","server_id":"x","name":"t9.small","vcpus":4,"memory_amount":16384,"cpu_architecture":"arm64",
    "gpu_count":0,"min_price_ondemand":0.001,"description":"ignored"},
+  {"vendor_id":"aws","name":"t9.burst","vcpus":4,"memory_amount":16384,"cpu_allocation":"Burstable",
+   "min_price_ondemand":0.0005},
   {"vendor_id":"gcp","name":"too-small","vcpus":1,"memory_amount":512,"min_price_ondemand":0.0001},
   {"vendor_id":"azure","name":"no-price","vcpus":8,"memory_amount":32768,"min_price_ondemand":null}]"#;
 
@@ -39,7 +41,7 @@ fn http(status: &str, body: &str) -> Vec<u8> {
 }
 
 fn filters() -> Filters {
-    Filters { cpu: Some(4), memory_bytes: Some(16 * GIB), ..Filters::default() }
+    Filters { cpu: Some(4), memory_bytes: Some(16 * GIB), steady_cpu: true, ..Filters::default() }
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn a_good_answer_is_marked_live() {
     let (offers, origin) =
         find_live(Catalogue::embedded(), &filters(), 5, &endpoint, Duration::from_secs(10)).unwrap();
     assert_eq!(origin, Origin::Live { endpoint });
-    assert_eq!(offers.len(), 1, "what is too small or has no price is left out: {offers:?}");
+    assert_eq!(offers.len(), 1, "what is too small, burstable or without a price is left out: {offers:?}");
     assert_eq!((offers[0].type_name.as_str(), offers[0].price_per_hour), ("t9.small", 0.001));
     assert!(offers[0].source.starts_with("live, http://127.0.0.1"));
     let request = request.recv().unwrap();
@@ -101,4 +103,13 @@ fn https_is_refused_by_a_build_without_it_and_nothing_is_contacted() {
         find_live(Catalogue::embedded(), &filters(), 1, "https://127.0.0.1:1", Duration::from_secs(5))
             .unwrap();
     assert!(origin.to_string().contains("--features live"), "{origin}");
+}
+
+#[test]
+fn a_region_is_answered_by_the_table_because_the_service_does_not_know_it() {
+    let filters = Filters { region: Some("eu-west-1".into()), ..filters() };
+    let (offers, origin) =
+        find_live(Catalogue::embedded(), &filters, 1, "http://127.0.0.1:1", Duration::from_secs(5)).unwrap();
+    assert_eq!(offers[0].region, "eu-west-1");
+    assert!(origin.to_string().contains("neither regions nor categories"), "{origin}");
 }

@@ -11,6 +11,7 @@ use jobmeter_core::watch::{self, TargetError};
 use jobmeter_core::{Column, Event, MarkKind, RunInfo, Sink, Summary, supervise};
 use jobmeter_gpu::{GpuConfig, GpuError};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ pub(crate) struct Background {
     live: Option<Live>,
     ended: Option<Box<Summary>>,
     buffer: SharedBuffer,
+    late_error: Option<RecordError>,
 }
 
 struct Live {
@@ -83,8 +85,10 @@ impl Background {
         let gpu =
             GpuConfig { uuids: options.gpu_uuids.clone(), count_from_birth: false, ..GpuConfig::default() };
         let gpu = GpuColumns::start(gpu).map_err(StartError::Gpu)?;
-        let limits = supervise::job_limits(&Membership::read(Path::new("/"), &pid.to_string()));
-        let info = run_info(&options, pid, &limits);
+        // Another process may change between two trackers; this one is what it was.
+        let facts = if options.pid.is_none() { facts_of(pid) } else { read_facts(pid) };
+        let limits = facts.limits.clone();
+        let info = run_info(&options, facts);
         let buffer = SharedBuffer::default();
         let mut targets = vec![jobmeter_record::Target::Memory(buffer.clone())];
         targets.extend(options.record.map(jobmeter_record::Target::New));
@@ -111,7 +115,7 @@ impl Background {
             ticket.give(&session);
         }
         let live = Live { session, ticket, writers, exit };
-        Ok(Background { live: Some(live), ended: None, buffer })
+        Ok(Background { live: Some(live), ended: None, buffer, late_error: None })
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -130,7 +134,7 @@ impl Background {
 
     /// Ends the run; once more does nothing. The error is of the run file: the figures are there all the same.
     pub(crate) fn stop(&mut self) -> Result<(), RecordError> {
-        let Some(live) = self.live.take() else { return Ok(()) };
+        let Some(live) = self.live.take() else { return self.late_error.take().map_or(Ok(()), Err) };
         let Some(summary) = hub::sole(live.session).stop() else { return Ok(()) };
         // The pipe may close only now: the session's thread waited on it until it ended.
         drop(live.ticket);
@@ -142,7 +146,11 @@ impl Background {
         result
     }
 
-    pub(crate) fn summary(&self) -> Option<Summary> {
+    pub(crate) fn summary(&mut self) -> Option<Summary> {
+        if self.live.is_some() && !self.is_running() {
+            // The other process has ended; so has the run. An error of its file waits for `stop`.
+            self.late_error = self.stop().err();
+        }
         match &self.live {
             Some(live) => live.session.snapshot(),
             None => self.ended.as_deref().cloned(),
@@ -166,26 +174,62 @@ impl Drop for Background {
     }
 }
 
-fn run_info(options: &Options, pid: i32, limits: &Limits) -> RunInfo {
-    let started_unix_ns = sys::realtime_ns();
+/// What does not change about a process and its machine: read once, not with every short block.
+#[derive(Clone)]
+struct Facts {
+    pid: i32,
+    limits: Limits,
+    command: Vec<String>,
+    cwd: String,
+    host: String,
+    kernel: String,
+    system_cores: u32,
+}
+
+thread_local! {
+    /// Per thread, so that a fork cannot leave it locked; by pid, so that a forked child reads its own.
+    static KNOWN: RefCell<Option<Facts>> = const { RefCell::new(None) };
+}
+
+fn facts_of(pid: i32) -> Facts {
+    KNOWN.with_borrow_mut(|known| match known {
+        Some(facts) if facts.pid == pid => facts.clone(),
+        _ => known.insert(read_facts(pid)).clone(),
+    })
+}
+
+fn read_facts(pid: i32) -> Facts {
     let line = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let words: Vec<String> =
         watch::command_of(pid).iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+    Facts {
+        pid,
+        limits: supervise::job_limits(&Membership::read(Path::new("/"), &pid.to_string())),
+        command: jobmeter_record::redact::argv(&words),
+        cwd: cwd.to_string_lossy().into_owned(),
+        host: line("/proc/sys/kernel/hostname"),
+        kernel: line("/proc/sys/kernel/osrelease"),
+        system_cores: sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32,
+    }
+}
+
+fn run_info(options: &Options, facts: Facts) -> RunInfo {
+    let started_unix_ns = sys::realtime_ns();
     RunInfo {
         id: jobmeter_record::id::new_run_id(started_unix_ns),
         jobmeter_version: env!("CARGO_PKG_VERSION").to_owned(),
         mode: if options.pid.is_none() { "self" } else { "attach" }.to_owned(),
         name: options.name.clone(),
-        command: jobmeter_record::redact::argv(&words),
-        cwd: cwd.to_string_lossy().into_owned(),
-        host: line("/proc/sys/kernel/hostname"),
-        kernel: line("/proc/sys/kernel/osrelease"),
-        pid,
+        command: facts.command,
+        cwd: facts.cwd,
+        host: facts.host,
+        kernel: facts.kernel,
+        pid: facts.pid,
         started_unix_ns,
         interval_ns: options.interval_ns,
-        expected_cores: options.expected_cores.unwrap_or_else(|| supervise::usable_cores(limits)),
-        system_cores: sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32,
+        expected_cores: options.expected_cores.unwrap_or_else(|| supervise::usable_cores(&facts.limits)),
+        system_cores: facts.system_cores,
         ..RunInfo::default()
     }
 }

@@ -77,8 +77,8 @@ impl Extra for GpuColumns {
             })
             .collect();
         let detail = match monitor.stop(PATIENCE) {
-            Stopped::LeftBehind { reason } => reason,
-            Stopped::Clean => match status.reason() {
+            Stopped::LeftBehind { reason, .. } => reason,
+            Stopped::Clean { .. } => match status.reason() {
                 Some(reason) => reason,
                 None => format!("{} device(s)", devices.len()),
             },

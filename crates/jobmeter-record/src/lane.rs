@@ -31,6 +31,12 @@ impl Lane {
         if self.trust > 0 { self.units.wrapping_add(self.step) } else { self.units }
     }
 
+    /// Whether the column rests at this very value, so that both guesses hold. Spares the busy path two
+    /// divisions for each column that stands still.
+    pub(crate) fn rests_at(&self, value: u64) -> bool {
+        self.present && self.step == 0 && self.units.checked_mul(self.quantum) == Some(value)
+    }
+
     /// `None` when the value is no multiple of the grain.
     pub(crate) fn to_units(&self, value: u64) -> Option<u64> {
         // Most grains are 1; a division is dear on this path.
@@ -47,6 +53,11 @@ impl Lane {
 
     pub(crate) fn learn(&mut self, units: u64) {
         let step = units.wrapping_sub(self.units);
+        if step == 0 && self.step == 0 {
+            // An idle column, as most are: both guesses were right and nothing changes.
+            self.present = true;
+            return;
+        }
         let still = width(zigzag(step));
         let moving = width(zigzag(step.wrapping_sub(self.step)));
         self.trust = (self.trust + still - moving).clamp(-TRUST_LIMIT, TRUST_LIMIT);

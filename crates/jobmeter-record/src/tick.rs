@@ -89,6 +89,9 @@ fn encode_lane(lane: &mut Lane, value: Option<u64>, codes: &mut Vec<u8>) -> bool
         }
         return false;
     };
+    if lane.rests_at(value) {
+        return false;
+    }
     let foreseen = lane.foreseen();
     let units = lane.to_units(value);
     if lane.present && units == Some(foreseen) {

@@ -221,10 +221,13 @@ impl Track {
             self.previous = Some(now);
             self.add(bucket, t_ns, passed_ns, rate);
             // The difference says what happened on average in the buckets between, too.
-            self.cells.iter_mut().take(bucket).skip(before.bucket + 1).for_each(|cell| cell.fill(rate));
+            if let Some(between) = self.cells.get_mut(before.bucket + 1..bucket) {
+                between.iter_mut().for_each(|cell| cell.fill(rate));
+            }
         }
     }
 
+    #[inline]
     fn add(&mut self, bucket: usize, t_ns: u64, weight_ns: u64, value: f64) {
         if self.cells.len() <= bucket {
             self.cells.resize(bucket + 1, Cell::EMPTY);

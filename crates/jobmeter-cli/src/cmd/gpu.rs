@@ -3,7 +3,7 @@
 use crate::config::Settings;
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
-use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint};
+use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
 use std::path::Path;
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ impl GpuArgs {
                 None
             }
             Ok(None) if self.no_gpu => None,
-            Ok(None) => Some(format!("no GPU found (looked for {looked_for})")),
+            Ok(None) => Some(format!("jobmeter: no GPU found (looked for {looked_for})")),
             Err(error) => {
                 meter.warn("gpu", error.to_string());
                 None
@@ -82,6 +82,7 @@ impl GpuArgs {
 
     pub(crate) fn estimate(&self, summary: &mut Summary) {
         footprint::estimate(summary, self.carbon_intensity);
+        hardware::add_ratios(summary);
     }
 
     fn config(&self, job: GpuJob) -> GpuConfig {

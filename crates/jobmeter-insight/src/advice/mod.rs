@@ -1,6 +1,7 @@
 //! What to ask for next time: cores, memory, GPUs, VRAM, time and scratch disk, each with its reason and with
 //! what is not known about it.
 
+mod amount;
 mod evidence;
 mod outlook;
 mod present;

@@ -72,6 +72,9 @@ fn fall_back(
 
 fn ask(filters: &Filters, limit: usize, endpoint: &str, timeout: Duration) -> Result<Catalogue, Error> {
     let fail = |reason: String| Error::Live { endpoint: endpoint.to_owned(), reason };
+    if filters.region.is_some() || filters.category.is_some() {
+        return Err(fail("it knows neither regions nor categories of a price".to_owned()));
+    }
     let url = format!("{}/servers?{}", endpoint.trim_end_matches('/'), query(filters, limit));
     let body = http::get(&url, timeout).map_err(fail)?;
     let rows: Vec<Row> = serde_json::from_str(&body).map_err(|e| fail(format!("unexpected answer, {e}")))?;
@@ -119,6 +122,8 @@ struct Row {
     vcpus: u32,
     memory_amount: u64,
     cpu_architecture: Option<String>,
+    /// `Dedicated`, `Shared` or `Burstable`.
+    cpu_allocation: Option<String>,
     family: Option<String>,
     gpu_count: Option<f64>,
     gpu_model: Option<String>,
@@ -142,7 +147,12 @@ impl Row {
             vendor: self.vendor_id,
             family: self.family.unwrap_or_else(|| self.name.clone()),
             type_name: self.name,
-            category: if gpu.is_some() { "gpu" } else { "general" }.to_owned(),
+            category: match (&gpu, self.cpu_allocation.as_deref()) {
+                (Some(_), _) => "gpu",
+                (None, Some(kind)) if kind.eq_ignore_ascii_case("burstable") => "burstable",
+                (None, _) => "general",
+            }
+            .to_owned(),
             arch: super::query::plain_arch(self.cpu_architecture.as_deref().unwrap_or("x86_64")),
             vcpus: self.vcpus,
             memory_bytes: self.memory_amount.checked_mul(MIB)?,

@@ -1,5 +1,8 @@
 //! Order statistics and the exact rank test. No distribution is assumed of the noise.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 /// Up to this many values in both sets together the null distribution is counted out; beyond it the normal
 /// approximation is closer than anything that matters.
 const EXACT_LIMIT: usize = 60;
@@ -148,8 +151,19 @@ fn doubled_ranks(base: &[f64], new: &[f64]) -> (Vec<u64>, bool) {
     (ranks, tied)
 }
 
-/// How many ways each U arises without ties: the coefficients of the Gaussian binomial.
-fn u_counts(base: usize, new: usize) -> Vec<f64> {
+/// Null distributions by the sizes of both sets.
+type Distributions = BTreeMap<(usize, usize), Arc<[f64]>>;
+
+/// How many ways each U arises without ties. Every figure of a comparison asks for the same sizes, so they are
+/// kept; at most some 1,800 pairs of sizes are below the limit.
+fn u_counts(base: usize, new: usize) -> Arc<[f64]> {
+    static KEPT: Mutex<Distributions> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(kept.entry((base, new)).or_insert_with(|| gaussian_binomial(base, new).into()))
+}
+
+/// The coefficients of the Gaussian binomial.
+fn gaussian_binomial(base: usize, new: usize) -> Vec<f64> {
     let top = base * new;
     // Whole numbers below C(60, 30), about 1.2e17, with signs on the way.
     let mut counts = vec![0i128; top + 1];

@@ -9,7 +9,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,16 +22,22 @@ pub(super) struct ParquetWriter<W: Write + Send> {
 
 impl<W: Write + Send> ParquetWriter<W> {
     pub(super) fn new(out: W, fields: &[Field], place: &Path) -> Result<ParquetWriter<W>, RecordError> {
-        // Figures hardly repeat, so dictionaries would be built only to be thrown away.
+        // Figures hardly repeat, so dictionaries would be built only to be thrown away; packed differences
+        // are dense already. Only the time is worth an index.
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_dictionary_enabled(false)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_statistics_enabled(EnabledStatistics::None)
             .set_created_by("jobmeter".to_owned());
         for field in fields {
-            let path = parquet::schema::types::ColumnPath::from(field.name.as_str());
+            let path = ColumnPath::from(field.name.as_str());
             if matches!(field.kind, CellKind::Unsigned | CellKind::Signed) {
-                properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+                properties = properties
+                    .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
+                    .set_column_compression(path.clone(), Compression::UNCOMPRESSED);
+            }
+            if field.name == "t_ns" {
+                properties = properties.set_column_statistics_enabled(path, EnabledStatistics::Chunk);
             }
         }
         let schema = schema(fields).map_err(|error| failure(place, error))?;

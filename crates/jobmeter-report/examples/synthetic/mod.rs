@@ -215,7 +215,8 @@ pub(crate) fn play(plan: &Plan, sink: &mut dyn Sink) {
         sink.define(column);
     }
     let end_ns = plan.ticks * plan.interval_ns;
-    let at_ns = |share: f64| (share * end_ns as f64) as u64;
+    let mut events: Vec<Event> = Vec::new();
+    let at_ns = |share: f64| (share * plan.ticks as f64).round() as u64 * plan.interval_ns;
     let hostile = hostile_names();
     let start = |pid, parent, name: &str, t_ns| Event::ProcessStart {
         t_ns,
@@ -239,27 +240,27 @@ pub(crate) fn play(plan: &Plan, sink: &mut dyn Sink) {
         pid: 4242,
         tid: 4242,
     };
-    sink.event(&start(4242, 1, "python", 0));
+    events.push(start(4242, 1, "python", 0));
     for (name, from, to) in
         [("load data", 0.0, 0.12), ("preprocess", 0.12, 0.3), ("train", 0.3, 0.85), ("evaluate", 0.85, 1.0)]
     {
-        sink.event(&mark(name, MarkKind::Begin, from));
+        events.push(mark(name, MarkKind::Begin, from));
         if name == "train" {
             for epoch in 0..5 {
                 let (from, length) = (0.3 + f64::from(epoch) * 0.11, 0.11);
-                sink.event(&mark("epoch", MarkKind::Begin, from));
-                sink.event(&mark("epoch", MarkKind::End, from + length * 0.97));
+                events.push(mark("epoch", MarkKind::Begin, from));
+                events.push(mark("epoch", MarkKind::End, from + length * 0.97));
             }
         }
-        sink.event(&mark(name, MarkKind::End, to));
+        events.push(mark(name, MarkKind::End, to));
     }
-    sink.event(&mark("best checkpoint", MarkKind::Point, 0.62));
+    events.push(mark("best checkpoint", MarkKind::Point, 0.62));
     if plan.hostile {
         for (index, name) in hostile.iter().enumerate() {
             let from = 0.02 + index as f64 * 0.1;
-            sink.event(&mark(name, MarkKind::Begin, from));
-            sink.event(&mark(name, MarkKind::End, from + 0.09));
-            sink.event(&mark(name, MarkKind::Point, from));
+            events.push(mark(name, MarkKind::Begin, from));
+            events.push(mark(name, MarkKind::End, from + 0.09));
+            events.push(mark(name, MarkKind::Point, from));
         }
     }
     for index in 0..plan.processes {
@@ -274,13 +275,19 @@ pub(crate) fn play(plan: &Plan, sink: &mut dyn Sink) {
             _ => "python-worker",
         };
         let parent = if index % 5 == 1 && index > 0 { pid - 1 } else { 4242 };
-        sink.event(&start(pid, parent, name, from));
-        sink.event(&end(pid, from, (from + life).min(end_ns), life / 2, if index % 97 == 0 { 9 } else { 0 }));
+        events.push(start(pid, parent, name, from));
+        events.push(end(pid, from, (from + life).min(end_ns), life / 2, if index % 97 == 0 { 9 } else { 0 }));
     }
-    sink.event(&end(4242, 0, end_ns, end_ns, 0));
+    events.push(end(4242, 0, end_ns, end_ns, 0));
+    events.sort_by_key(time_of);
+    let mut events = events.into_iter().peekable();
     let mut totals = vec![0.0; columns.len()];
     let mut row = vec![None; columns.len()];
     for tick in 0..=plan.ticks {
+        let t_ns = tick * plan.interval_ns;
+        while let Some(event) = events.next_if(|event| time_of(event) <= t_ns) {
+            sink.event(&event);
+        }
         let at = tick as f64 / plan.ticks as f64;
         let mut core = 0;
         for (index, column) in columns.iter().enumerate() {
@@ -292,7 +299,14 @@ pub(crate) fn play(plan: &Plan, sink: &mut dyn Sink) {
             };
             row[index] = Some(value(column, plan, at, tick, seed, &mut totals[index]));
         }
-        sink.tick(tick * plan.interval_ns, &row);
+        sink.tick(t_ns, &row);
+    }
+}
+
+fn time_of(event: &Event) -> u64 {
+    match event {
+        Event::ProcessStart { t_ns, .. } | Event::ProcessEnd { t_ns, .. } | Event::Mark { t_ns, .. } => *t_ns,
+        _ => 0,
     }
 }
 

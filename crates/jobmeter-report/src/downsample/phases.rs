@@ -167,7 +167,7 @@ impl PhaseLog {
         self.spans.sort_by_key(|span| (span.begin_ns, span.lane, u64::MAX - span.end_ns));
         assign_lanes(&mut self.spans);
         let mut totals: Vec<_> = self.totals.into_iter().collect();
-        totals.sort_by_key(|(_, totals)| totals.first_ns);
+        totals.sort_by_key(|(_, totals)| (totals.first_ns, u64::MAX - totals.row.max_ns));
         (self.spans, totals.into_iter().map(|(name, totals)| totals.finish(name)).collect())
     }
 }

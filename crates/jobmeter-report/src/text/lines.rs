@@ -11,6 +11,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.extend(summary.run.wall_ns.map(|ns| ("time", format_duration_ns(ns))));
     lines.extend(cpu(combined, Some(summary.run.expected_cores)).map(|text| ("CPU", text)));
     lines.extend(ram(combined).map(|text| ("RAM", text)));
+    lines.extend(super::gpu::lines(summary));
     lines.extend(processes(combined).map(|text| ("processes", text)));
     lines.extend(bytes(combined).map(|text| ("disk", text)));
     lines.extend(faults(combined).map(|text| ("kernel", text)));
@@ -117,7 +118,10 @@ fn peak(figure: &Figure) -> Option<String> {
     let upper = figure.upper.map(|upper| upper.as_f64() as u64);
     Some(match (figure.quality, upper) {
         (Quality::Exact, _) => shown,
-        (_, Some(upper)) if upper > value => format!("{shown} (sampled, at most {})", format_bytes(upper)),
+        // Bounds that meet within one per cent are as good as one number.
+        (_, Some(upper)) if upper > value + value / 100 + (1 << 20) => {
+            format!("{shown} (sampled, at most {})", format_bytes(upper))
+        }
         (_, Some(_)) => shown,
         (_, None) => format!("{shown} (sampled)"),
     })

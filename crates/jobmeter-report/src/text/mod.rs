@@ -1,6 +1,7 @@
 //! A run as text: the summary in a dozen aligned lines with what to know about the numbers, and the tables and
 //! sparklines of `show`.
 
+mod gpu;
 mod lines;
 mod phases;
 mod processes;

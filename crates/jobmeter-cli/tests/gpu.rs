@@ -1,0 +1,191 @@
+//! `jobmeter run` on a machine with imaginary GPUs: what the JSON says equals the script, and a driver that
+//! misbehaves changes neither the job's exit code nor its output.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+/// Builds the fake NVML once and gives its path.
+fn library() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        let status = Command::new(cargo)
+            .args(["build", "--quiet", "-p", "jobmeter-fake-nvml"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status()
+            .expect("cargo runs");
+        assert!(status.success(), "the fake NVML builds");
+        let test = std::env::current_exe().expect("own path");
+        test.ancestors().nth(3).expect("target folder").join("debug/libfake_nvml.so")
+    })
+}
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let folder = std::env::temp_dir().join(format!("jobmeter-cli-gpu-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("temporary folder");
+        Place(folder)
+    }
+
+    fn run(&self, state: &Value, options: &[&str], job: &str) -> (Output, Duration) {
+        std::fs::write(self.0.join("state.json"), state.to_string()).expect("state");
+        self.run_with(library(), options, job)
+    }
+
+    fn run_with(&self, library: &Path, options: &[&str], job: &str) -> (Output, Duration) {
+        let begin = Instant::now();
+        let output = Command::new(env!("CARGO_BIN_EXE_jobmeter"))
+            .args(["run", "-i", "20ms", "--no-record", "-f", "json", "--force", "-o"])
+            .arg(self.0.join("summary.json"))
+            .args(options)
+            .args(["--", "sh", "-c", job])
+            .current_dir(&self.0)
+            .env("FAKE_NVML_STATE", self.0.join("state.json"))
+            .env("JOBMETER_NVML_PATH", library)
+            .env_remove("CUDA_VISIBLE_DEVICES")
+            .output()
+            .expect("jobmeter starts");
+        (output, begin.elapsed())
+    }
+
+    fn summary(&self) -> Value {
+        let text = std::fs::read_to_string(self.0.join("summary.json")).expect("a summary");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// Everything that was said of sources, as one text.
+    fn sources(&self) -> String {
+        self.summary()["sources"].to_string()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn device(uuid: &str, processes: Value, samples: Value) -> Value {
+    json!({"name": "Imaginary A100", "uuid": uuid, "memory_total": 1000 * MIB, "memory_used": 700 * MIB,
+        "gpu_util": 80, "memory_util": 40, "power_mw": 250_000, "energy_mj": 1000, "temperature_c": 71,
+        "sm_mhz": 1410, "memory_mhz": 1215, "throttle": 4, "pcie_rx_kb": 5, "pcie_tx_kb": 6,
+        "compute": processes, "samples": samples})
+}
+
+/// Main and two children, which write their numbers for the script; runs until the meter has seen them.
+const JOB: &str = "echo $$ > main.pid; sleep 0.6 & echo $! > one.pid; sleep 0.6 & echo $! > two.pid; \
+    echo said; wait; exit 7";
+
+fn value(figures: &Value, key: &str) -> Option<f64> {
+    figures[key]["value"].as_f64()
+}
+
+#[test]
+fn the_summary_equals_the_script() {
+    let place = Place::new("truth");
+    let processes = |main: u64, one: u64, two: u64| {
+        json!([{"pid": "main", "memory": main * MIB}, {"pid": "one", "memory": one * MIB},
+            {"pid": "two", "memory": two * MIB}, {"pid": 1, "memory": 90 * MIB}])
+    };
+    let samples = json!([{"pid": "main", "sm": 30}, {"pid": "one", "sm": 20}, {"pid": "two", "sm": 10}, {"pid": 1, "sm": 9}]);
+    let state = json!({"devices": [
+        device("GPU-0", processes(100, 20, 3), samples),
+        device("GPU-1", processes(200, 0, 50), json!([])),
+        device("GPU-2", json!([]), json!([])),
+    ]});
+    let (output, _) = place.run(&state, &["--carbon-intensity", "230"], JOB);
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(output.stdout, b"said\n");
+    let summary = place.summary();
+    for (scope, memory, busy) in
+        [("main", [100, 200], 30), ("descendants", [23, 50], 30), ("combined", [123, 250], 60)]
+    {
+        let figures = &summary[scope];
+        let both = (memory[0] + memory[1]) * MIB;
+        assert_eq!(value(figures, "gpu_memory_bytes_max"), Some(both as f64), "{scope}");
+        assert_eq!(value(figures, "gpu_busy_ppm_max"), Some(f64::from(busy) * 1e4), "{scope}");
+        for (gpu, memory) in memory.iter().enumerate() {
+            let key = format!("{scope}_gpu_memory_bytes_max");
+            assert_eq!(value(&summary["gpus"][gpu]["figures"], &key), Some((memory * MIB) as f64), "{key}");
+        }
+    }
+    let system = &summary["system"];
+    assert_eq!(value(system, "gpu_memory_bytes_mean"), Some((2100 * MIB) as f64));
+    assert_eq!(value(system, "gpu_busy_ppm_mean"), Some(2_400_000.0));
+    assert_eq!(value(system, "gpu_hardware_ratio_mean"), Some(0.8));
+    assert_eq!(value(&summary["combined"], "gpu_hardware_ratio_max"), Some(0.2));
+    assert_eq!(value(system, "gpu_power_mw_max"), Some(750_000.0));
+    let gpu = &summary["gpus"][0];
+    assert_eq!(value(&gpu["figures"], "gpu_temperature_mc_max"), Some(71_000.0));
+    assert_eq!(value(&gpu["figures"], "gpu_throttle_bits_max"), Some(4.0));
+    assert_eq!(gpu["facts"]["used"], "yes");
+    assert_eq!(summary["gpus"][2]["facts"]["used"], "no");
+    assert!(place.sources().contains("1 of 3 visible GPUs were never used by the job"));
+    assert_eq!(summary["combined"]["co2_grams"]["quality"], "estimate");
+}
+
+#[test]
+fn a_misbehaving_driver_changes_nothing_for_the_job() {
+    let healthy = || device("GPU-0", json!([{"pid": "main", "memory": MIB}]), json!([]));
+    for (name, key, script, expected) in [
+        ("hang-init", "hang", json!(["nvmlInit_v2"]), "nvmlInit_v2"),
+        ("hang-sample", "hang", json!(["nvmlDeviceGetMemoryInfo_v2"]), "nvmlDeviceGetMemoryInfo_v2"),
+        ("slow-init", "delay_ms", json!({"nvmlInit_v2": 20_000}), "nvmlInit_v2"),
+        ("fail-init", "fail", json!({"nvmlInit_v2": 9}), "the NVIDIA kernel driver is not loaded"),
+        (
+            "fail-power",
+            "fail",
+            json!({"nvmlDeviceGetPowerUsage": 999}),
+            "nvmlDeviceGetPowerUsage: NVML error 999",
+        ),
+    ] {
+        let place = Place::new(name);
+        let mut state = json!({"devices": [healthy()]});
+        state[key] = script;
+        let (output, took) = place.run(&state, &[], "echo out; echo err >&2; sleep 0.3; exit 3");
+        assert_eq!(output.status.code(), Some(3), "{name}");
+        assert_eq!(output.stdout, b"out\n", "{name}");
+        assert_eq!(output.stderr, b"err\n", "{name}");
+        assert!(took < Duration::from_secs(10), "{name} took {took:?}");
+        assert!(place.sources().contains(expected), "{name}: {}", place.sources());
+    }
+    let place = Place::new("missing");
+    let (output, _) = place.run_with(&place.0.join("no-such.so"), &[], "exit 3");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(place.sources().contains("NVML cannot be loaded"), "{}", place.sources());
+}
+
+#[test]
+fn wrong_choices_are_refused_before_the_job_starts() {
+    let state =
+        json!({"devices": [device("GPU-0", json!([]), json!([])), device("GPU-1", json!([]), json!([]))]});
+    for (options, expected) in [
+        (["--gpu-uuids", "GPU-0,GPU-9"], "no GPU has the UUID GPU-9: valid are GPU-0, GPU-1"),
+        (["--gpu-uuids", ""], "the list of GPU UUIDs is empty"),
+    ] {
+        let place = Place::new(options[1]);
+        let (output, _) = place.run(&state, &options, "touch started");
+        assert_eq!(output.status.code(), Some(125), "{options:?}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(expected), "{error}");
+        assert!(!place.0.join("started").exists());
+    }
+    let place = Place::new("chosen");
+    let (output, _) = place.run(&state, &["--gpu-uuids", "GPU-1"], "sleep 0.2");
+    assert_eq!(output.status.code(), Some(0));
+    let summary = place.summary();
+    assert_eq!(summary["gpus"].as_array().map(Vec::len), Some(1));
+    assert_eq!(summary["gpus"][0]["name"], "GPU-1");
+    let place = Place::new("none");
+    let (output, _) = place.run(&state, &["--no-gpu"], "true");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(place.summary()["gpus"].as_array().map(Vec::len), Some(0));
+}

@@ -1,0 +1,26 @@
+//! The use of the expected GPUs as a share of them all, as for CPU cores. Expected are the selected devices; a
+//! MIG GPU counts by its instances.
+
+use jobmeter_core::metric::Metric;
+use jobmeter_core::summary::{Figure, Quality, Summary};
+
+/// Adds `gpu_hardware_ratio_max` and `_mean` to each scope that knows the sum over the devices.
+pub fn add_ratios(summary: &mut Summary) {
+    let is_expected = |enabled: Option<&String>| enabled.is_none_or(|enabled| enabled != "yes");
+    let expected = summary.gpus.iter().filter(|gpu| is_expected(gpu.facts.get("mig_enabled"))).count();
+    if expected == 0 {
+        return;
+    }
+    let scopes = [&mut summary.main, &mut summary.descendants, &mut summary.combined, &mut summary.system];
+    for figures in scopes {
+        for suffix in ["max", "mean"] {
+            let key = format!("{}_{suffix}", Metric::GpuBusyPpm.key());
+            if let Some(sum_ppm) = figures.get(&key).and_then(Figure::as_f64) {
+                let ratio = sum_ppm / (1e6 * expected as f64);
+                let figure =
+                    Figure::float(ratio, Quality::Sampled).because(format!("of {expected} expected GPUs"));
+                figures.insert(format!("gpu_hardware_ratio_{suffix}"), figure);
+            }
+        }
+    }
+}
