@@ -28,7 +28,7 @@ enum Command {
     Run(cmd::run::RunArgs),
     /// Measure a process that runs already
     Attach(cmd::attach::AttachArgs),
-    /// Print the summary of a recorded run
+    /// Print a recorded run: summary, processes, phases, timeline
     Show(cmd::show::ShowArgs),
     /// Advise what to ask for next time, with the cheapest server and the cost
     Advise(cmd::advise::AdviseArgs),

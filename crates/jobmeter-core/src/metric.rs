@@ -166,7 +166,7 @@ metrics! {
     PsiMemoryFullNs, "psi_memory_full_ns", Counter, Nanos, "Pressure, memory, all", "/proc/pressure/memory full total: time in which every task that could run waited for memory.";
     PsiIoSomeNs, "psi_io_some_ns", Counter, Nanos, "Pressure, I/O", "/proc/pressure/io some total: time in which at least one task waited for storage.";
     PsiIoFullNs, "psi_io_full_ns", Counter, Nanos, "Pressure, I/O, all", "/proc/pressure/io full total: time in which every task that could run waited for storage.";
-    CoreBusyNs, "core_busy_ns", Counter, Nanos, "Core busy", "cpuN of /proc/stat: all but idle and iowait.";
+    CoreBusyNs, "core_busy_ns", Counter, Nanos, "Core busy", "cpuN of /proc/stat: all but idle and iowait, in ticks of 10 ms, so that the share of a short window may exceed 1 by some per cent.";
     DiskReadBytes, "disk_read_bytes", Counter, Bytes, "Disk read",
         "/proc/diskstats sectors of whole devices (partitions and stacked devices left out of the sum).";
     DiskWriteBytes, "disk_write_bytes", Counter, Bytes, "Disk written", "As disk_read_bytes. Of everyone on the machine, and later than the job's write calls by the time that pages stay dirty.";

@@ -27,10 +27,11 @@ const USUAL_GRACE_NS: u64 = 10_000_000_000;
   jobmeter run --max-ram 8GiB --max-time 10m --fail-on-budget -- make test
   jobmeter run -e 'sh -c \"sort big.txt | uniq -c\"'
 
-Settings: flags, then JOBMETER_INTERVAL and the like, then ./jobmeter.toml, then the user's config.toml.
+Settings: flags, then JOBMETER_INTERVAL and the like, then ./jobmeter.toml, then the user's file.
 
-Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure, 126 not executable,
-127 not found; with --fail-on-budget after a job that ended well: 123 over a budget, 122 undecided.")]
+Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure,
+126 not executable, 127 not found; with --fail-on-budget, after a job that ended well:
+123 over a budget, 122 undecided.")]
 pub(crate) struct RunArgs {
     /// End the job after this time: TERM, then KILL; exit code 124
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Running")]

@@ -6,6 +6,7 @@ mod attach;
 mod budgets;
 mod config;
 mod cpu;
+mod definitions;
 mod help;
 mod inherit;
 mod kills;
