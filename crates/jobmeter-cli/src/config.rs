@@ -168,6 +168,8 @@ fn read_small_file(path: &Path) -> Result<Option<String>, String> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
+        // Behind a folder of somebody else, as after `sudo -u` with another's home, there is nothing for us.
+        Err(_) if path.metadata().is_err() => return Ok(None),
         Err(error) => return Err(cannot(error)),
     };
     if !file.metadata().map_err(cannot)?.is_file() {

@@ -99,6 +99,17 @@ impl MarkReceiver {
         &self.path
     }
 
+    /// Hands over what has come. Until that is done the pipe is locked, which tells the senders to wait: the
+    /// counters at a boundary are read before the work behind it begins, however busy the machine is.
+    pub fn each(&mut self, mut handle: impl FnMut(Mark)) {
+        if unread_bytes(self.file.as_raw_fd()) == 0 {
+            return;
+        }
+        set_lock(self.file.as_raw_fd(), libc::F_WRLCK);
+        self.take().into_iter().for_each(&mut handle);
+        set_lock(self.file.as_raw_fd(), libc::F_UNLCK);
+    }
+
     /// All whole lines that have come.
     pub fn take(&mut self) -> Vec<Mark> {
         let mut chunk = [0u8; LONGEST_LINE];
@@ -156,14 +167,39 @@ fn open_pipe(path: &std::path::Path) -> io::Result<std::fs::File> {
 
 fn wait_until_taken(pipe: RawFd) {
     let deadline_ns = sys::monotonic_ns() + PATIENCE_NS;
-    let mut unread: libc::c_int = 0;
-    // SAFETY: FIONREAD writes one int to the out-pointer.
-    while unsafe { libc::ioctl(pipe, libc::FIONREAD, &raw mut unread) } == 0
-        && unread > 0
-        && sys::monotonic_ns() < deadline_ns
-    {
+    while (unread_bytes(pipe) > 0 || is_locked(pipe)) && sys::monotonic_ns() < deadline_ns {
         std::thread::sleep(std::time::Duration::from_micros(50));
     }
+}
+
+/// 0 also where the kernel cannot say: then nobody waits.
+fn unread_bytes(pipe: RawFd) -> libc::c_int {
+    let mut unread: libc::c_int = 0;
+    // SAFETY: FIONREAD writes one int to the out-pointer.
+    let asked = unsafe { libc::ioctl(pipe, libc::FIONREAD, &raw mut unread) };
+    if asked == 0 { unread } else { 0 }
+}
+
+fn lock_request(kind: libc::c_int) -> libc::flock {
+    // SAFETY: plain integers, for which zero is a value: the whole file, from its beginning.
+    let mut request: libc::flock = unsafe { std::mem::zeroed() };
+    request.l_type = kind as libc::c_short;
+    request
+}
+
+/// Never blocks; a lock that cannot be had only costs a sender its patience.
+fn set_lock(pipe: RawFd, kind: libc::c_int) {
+    let request = lock_request(kind);
+    // SAFETY: reads the request.
+    unsafe { libc::fcntl(pipe, libc::F_OFD_SETLK, &raw const request) };
+}
+
+/// Asks without taking, so that no sender ever holds the meter's pipe.
+fn is_locked(pipe: RawFd) -> bool {
+    let mut request = lock_request(libc::F_WRLCK);
+    // SAFETY: the kernel answers in the request.
+    let asked = unsafe { libc::fcntl(pipe, libc::F_OFD_GETLK, &raw mut request) };
+    asked == 0 && i32::from(request.l_type) != libc::F_UNLCK
 }
 
 /// The pipe of the nearest ancestor that reads one. A meter that was killed leaves its pipe behind, and its pid may

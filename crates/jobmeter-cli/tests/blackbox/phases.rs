@@ -123,3 +123,17 @@ fn concurrent_phases_and_repeated_calls_are_kept_apart() {
         assert!(text.contains(word), "no {word}: {text}");
     }
 }
+
+#[test]
+fn phases_of_recorded_runs_are_compared() {
+    let room = Room::new("phases-compared");
+    for burn in ["20", "120"] {
+        phases_of(&room, &["--name", "twice"], &format!("mark --begin load; burn {burn}; mark --end load"));
+    }
+    let compared = room.finish(room.jobmeter(&["compare", "last~1", "last", "-f", "json"]));
+    assert_eq!(compared.code, 0, "{}", compared.stderr);
+    let comparison: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
+    let rows = comparison["rows"].as_array().expect("rows");
+    let of_phase: Vec<&Value> = rows.iter().filter(|row| row["scope"] == "phase").collect();
+    assert!(of_phase.iter().any(|row| row.to_string().contains("load")), "{comparison}");
+}

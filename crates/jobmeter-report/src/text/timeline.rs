@@ -192,3 +192,60 @@ fn show(measure: Measure, value: f64) -> String {
         _ => format!("max {value:.1}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Peak;
+
+    fn span(name: &str, begin_ns: u64, end_ns: u64) -> PhaseSpan {
+        PhaseSpan { name: name.to_owned(), begin_ns, end_ns, lane: 0 }
+    }
+
+    #[test]
+    fn bands_fill_their_width_whatever_the_name() {
+        let names = [
+            "load",
+            "",
+            "日本語日本語日本語",
+            "\u{1b}[31m\n",
+            "e\u{301}e\u{301}e\u{301}",
+            &"x".repeat(9_999),
+        ];
+        for name in names {
+            for (begin_ns, end_ns) in [(0, 100), (0, 0), (100, 100), (99, 100), (10, 35), (98, 900)] {
+                let text = bands([span(name, begin_ns, end_ns)].iter(), 100, 30);
+                assert_eq!(text.width(), 30, "{name:?} {begin_ns} {end_ns}: {text:?}");
+                assert!(!text.contains(char::is_control), "{text:?}");
+            }
+        }
+        assert_eq!(
+            bands([span("ab", 0, 50), span("cd", 50, 100)].iter(), 100, 12).trim_end(),
+            "├ab───├cd──┤"
+        );
+    }
+
+    #[test]
+    fn a_cell_keeps_the_peak_and_gaps_take_the_neighbour_that_speaks_of_them() {
+        let series = |metric, points: &[(u64, f64)]| Series {
+            column: Column::of(Scope::Combined, metric),
+            measure: Measure::of(metric).0,
+            t_ns: points.iter().map(|(t_ns, _)| *t_ns).collect(),
+            points: points
+                .iter()
+                .map(|(_, value)| Some(Point { mean: *value, min: *value, max: *value }))
+                .collect(),
+            peak: points
+                .iter()
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+                .map(|(t_ns, value)| Peak { t_ns: *t_ns, value: *value }),
+        };
+        let level = spread(&series(Metric::RssBytes, &[(0, 5.0), (9, 7.0), (60, 2.0)]), 100, 10);
+        assert_eq!(level[..7], [Some(7.0), Some(7.0), Some(7.0), Some(7.0), Some(7.0), Some(7.0), Some(2.0)]);
+        let rate = spread(&series(Metric::CpuNs, &[(15, 1.0), (60, 0.5)]), 100, 10);
+        assert_eq!(rate[..4], [Some(1.0), Some(1.0), Some(0.5), Some(0.5)]);
+        assert_eq!(rate[7..], [None, None, None], "nothing is known behind the last difference");
+        assert_eq!(sparkline(&[Some(0.0), None, Some(4.0), Some(8.0)], Some(8.0)), "▁ ▄█");
+        assert_eq!(sparkline(&[Some(0.0)], Some(0.0)), "▁");
+    }
+}
