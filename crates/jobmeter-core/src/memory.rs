@@ -25,6 +25,15 @@ pub struct Resident {
     pub sum_bytes: u64,
 }
 
+impl Resident {
+    fn at_most(mut self, total_bytes: u64) -> Resident {
+        self.total_bytes = self.total_bytes.min(total_bytes);
+        self.private_bytes = self.private_bytes.min(self.total_bytes);
+        self.shared_bytes = self.total_bytes - self.private_bytes;
+        self
+    }
+}
+
 /// What the last pass of rollups found, as shares of the plain sum.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
@@ -32,50 +41,89 @@ struct Shares {
     private: f64,
 }
 
+impl Shares {
+    /// The union of all pages is no smaller than the largest process and no larger than the plain sum.
+    fn of(union: u64, private: u64, max_rss: u64, rss: u64) -> Shares {
+        let union = union.max(max_rss).min(rss);
+        let rss = rss.max(1) as f64;
+        Shares { total: union as f64 / rss, private: private.min(union) as f64 / rss }
+    }
+}
+
+/// What a pass of rollups found over a set of processes.
+#[derive(Default, Clone, Copy)]
+struct Rolled {
+    rss: u64,
+    pss: u64,
+    private: u64,
+    max_shared: u64,
+    max_rss: u64,
+}
+
+impl Rolled {
+    fn take(&mut self, process: &Process) {
+        let (rss, pss, private, shared) = match process.rollup {
+            Some(last) => {
+                let rollup = &last.rollup;
+                (rollup.rss_bytes, rollup.pss_bytes, rollup.private_bytes, rollup.shared_bytes)
+            }
+            // Too dear to ask: as if it shared its files only.
+            None => {
+                let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
+                (rss, rss - file, rss - file, file)
+            }
+        };
+        self.rss += rss;
+        self.pss += pss;
+        self.private += private;
+        self.max_shared = self.max_shared.max(shared);
+        self.max_rss = self.max_rss.max(rss);
+    }
+
+    /// Proportional sizes are exact for pages shared inside the set; the other term mends pages shared with
+    /// outsiders.
+    fn shares(&self) -> Shares {
+        Shares::of(self.pss.max(self.private + self.max_shared), self.private, self.max_rss, self.rss)
+    }
+}
+
 /// Sums over a set of processes.
 #[derive(Default, Clone, Copy)]
 struct Sums {
     count: usize,
     rss: u64,
-    pss: u64,
-    private: u64,
-    max_rss: u64,
-    max_shared: u64,
     /// Of forked copies.
     copied: u64,
+    /// Pages that belong to one process alone, as far as known.
+    private: u64,
+    /// Pages that forked copies have added to what they inherited.
+    grown: u64,
+    max_inherited: u64,
+    max_file: u64,
+    max_rss: u64,
 }
 
 impl Sums {
-    fn take(&mut self, process: &Process, use_rollup: bool) {
+    fn take(&mut self, process: &Process) {
+        let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
         self.count += 1;
-        self.rss += process.rss_bytes;
-        self.max_rss = self.max_rss.max(process.rss_bytes);
-        if process.stat.is_forked_copy() {
-            self.copied += process.rss_bytes;
+        self.rss += rss;
+        self.max_rss = self.max_rss.max(rss);
+        self.max_file = self.max_file.max(file);
+        if process.stat.is_forked_copy() && !process.is_main {
+            let inherited = process.rss_at_birth_bytes.min(rss).saturating_sub(file);
+            self.copied += rss;
+            self.max_inherited = self.max_inherited.max(inherited);
+            self.grown += rss - file - inherited;
+        } else {
+            self.private += rss - file;
         }
-        let (pss, private, shared) = match process.rollup.filter(|_| use_rollup) {
-            Some(last) => (last.rollup.pss_bytes, last.rollup.private_bytes, last.rollup.shared_bytes),
-            None => {
-                let rss = process.rss_bytes;
-                let private = if process.stat.is_forked_copy() && !process.is_main {
-                    rss.saturating_sub(process.rss_at_birth_bytes.max(process.rss_file_bytes))
-                } else {
-                    rss.saturating_sub(process.rss_file_bytes)
-                };
-                (private, private, rss - private)
-            }
-        };
-        self.pss += pss;
-        self.private += private;
-        self.max_shared = self.max_shared.max(shared);
     }
 
-    /// The union of all pages lies between what is certainly distinct and the plain sum. Proportional sizes
-    /// are exact for pages shared inside the set; the other two terms mend pages shared with outsiders.
+    /// Without asking who shares what: files are shared by all, a copy shares what it inherited.
     fn shares(&self) -> Shares {
-        let rss = self.rss.max(1);
-        let union = self.pss.max(self.private + self.max_shared).max(self.max_rss).min(rss);
-        Shares { total: union as f64 / rss as f64, private: self.private.min(union) as f64 / rss as f64 }
+        let own = self.private.max(self.max_inherited) + self.grown;
+        Shares::of(own + self.max_file, self.private + self.grown, self.max_rss, self.rss)
     }
 
     fn resident(&self, shares: Shares) -> Resident {
@@ -106,13 +154,13 @@ pub struct MemoryMeter {
 impl MemoryMeter {
     /// `[main, descendants, combined]` at this tick; `elapsed_ns` fills the budget.
     pub fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
-        let mut all = sums(tree, false);
+        let mut all: [Sums; 3] = over_scopes(tree, Sums::take);
         let mut shares = self.estimate(&all);
         if self.wants_pass(&all, &shares, elapsed_ns) && self.pass(tree, all[2].count, elapsed_ns) {
-            let verified = sums(tree, true).map(|sums| sums.shares());
+            let verified = over_scopes(tree, Rolled::take).map(|rolled: Rolled| rolled.shares());
             // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
             tree.refresh_memory();
-            let after = sums(tree, false);
+            let after: [Sums; 3] = over_scopes(tree, Sums::take);
             let moved = after[2].rss.abs_diff(all[2].rss) > all[2].rss / 64;
             all = after;
             shares = if moved {
@@ -125,6 +173,11 @@ impl MemoryMeter {
         let mut result = [Resident::default(); 3];
         for index in 0..3 {
             result[index] = all[index].resident(shares[index]);
+        }
+        // Estimates of the three scopes are made apart; together they still cannot exceed their sum.
+        let both = result[0].total_bytes + result[1].total_bytes;
+        result[2] = result[2].at_most(both);
+        for index in 0..3 {
             self.best_bytes[index] = self.best_bytes[index].max(result[index].total_bytes);
         }
         result
@@ -189,11 +242,12 @@ impl MemoryMeter {
     }
 }
 
-fn sums(tree: &Tree, use_rollup: bool) -> [Sums; 3] {
-    let mut all = [Sums::default(); 3];
+/// `[main, descendants, combined]`.
+fn over_scopes<S: Default + Copy>(tree: &Tree, take: fn(&mut S, &Process)) -> [S; 3] {
+    let mut all = [S::default(); 3];
     for process in &tree.processes {
-        all[if process.is_main { 0 } else { 1 }].take(process, use_rollup);
-        all[2].take(process, use_rollup);
+        take(&mut all[if process.is_main { 0 } else { 1 }], process);
+        take(&mut all[2], process);
     }
     all
 }

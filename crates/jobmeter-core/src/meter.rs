@@ -409,8 +409,10 @@ impl Meter {
             self.base_main = self.ledger.main(&self.tree, self.main_own_io).unwrap_or_default();
             if self.target == Target::Own {
                 let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
-                self.base.cpu_ns -= spent_ns.min(self.base.cpu_ns);
-                self.base_main.cpu_ns -= spent_ns.min(self.base_main.cpu_ns);
+                for base in [&mut self.base, &mut self.base_main] {
+                    base.cpu_ns = base.cpu_ns.saturating_sub(spent_ns);
+                    base.system_ns = base.system_ns.saturating_sub(spent_ns).min(base.cpu_ns);
+                }
             }
         }
     }
@@ -421,9 +423,10 @@ impl Meter {
         let mut main = self.ledger.main(&self.tree, self.main_own_io);
         if self.target == Target::Own {
             let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
-            combined.cpu_ns = combined.cpu_ns.saturating_sub(spent_ns);
-            if let Some(main) = &mut main {
-                main.cpu_ns = main.cpu_ns.saturating_sub(spent_ns);
+            for account in [Some(&mut combined), main.as_mut()].into_iter().flatten() {
+                // A meter spends its time in the kernel: what is taken off the whole comes off that part.
+                account.cpu_ns = account.cpu_ns.saturating_sub(spent_ns);
+                account.system_ns = account.system_ns.saturating_sub(spent_ns).min(account.cpu_ns);
             }
         }
         (main.map(|main| main.since(&self.base_main)), combined.since(&self.base))

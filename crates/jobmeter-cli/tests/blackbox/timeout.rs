@@ -87,7 +87,6 @@ fn waiting_ends_with_a_signal() {
     let left = room.truth_number("left.pid", "child") as u32;
     wait_until("the main process is gone and its child has come to jobmeter, the subreaper", || {
         let path = format!("/proc/{0}/task/{0}/children", child.id());
-        // It has a helper process of its own besides.
         let children = std::fs::read_to_string(path).unwrap_or_default();
         children.split_whitespace().any(|pid| pid == left.to_string())
     });
