@@ -66,6 +66,16 @@ pub struct Member {
     pub is_main: bool,
 }
 
+/// How much a tick reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Usual,
+    /// Every counter of the job, so that two phases that meet here share it out exactly.
+    Boundary,
+    /// The machine besides.
+    Last,
+}
+
 struct ExtraSlot {
     extra: Box<dyn Extra>,
     /// Row index of each of its columns.
@@ -241,24 +251,25 @@ impl Meter {
         let now_ns = sys::monotonic_ns();
         let t_ns = now_ns.saturating_sub(self.started_ns);
         self.emit(&Event::Mark { t_ns, name: name.to_owned(), kind, pid, tid });
-        self.tick_at(now_ns, false);
+        self.tick_at(now_ns, Depth::Boundary);
     }
 
     /// One tick, now.
     pub fn tick(&mut self) {
-        self.tick_at(sys::monotonic_ns(), false);
+        self.tick_at(sys::monotonic_ns(), Depth::Usual);
     }
 
     /// The last tick: everything is read once more, the machine included.
     pub fn last_tick(&mut self) {
-        self.tick_at(sys::monotonic_ns(), true);
+        self.tick_at(sys::monotonic_ns(), Depth::Last);
     }
 
-    fn tick_at(&mut self, now_ns: u64, is_last: bool) {
+    fn tick_at(&mut self, now_ns: u64, depth: Depth) {
+        let is_last = depth == Depth::Last;
         let began_cpu_ns = if self.is_own_thread_counted { sys::thread_cpu_ns() } else { 0 };
         let t_ns = now_ns.saturating_sub(self.started_ns);
         let is_first = self.system_at_ns.is_none();
-        let slow_period_ns = if is_last { 0 } else { self.slow_period_ns() };
+        let slow_period_ns = if depth == Depth::Usual { self.slow_period_ns() } else { 0 };
         let follower = &mut self.follower;
         let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
         self.tree.refresh(now_ns, slow_period_ns, &mut self.departed, &mut breathe);
@@ -273,6 +284,7 @@ impl Meter {
         self.note_born(now_ns, is_first);
         self.check_ended();
         self.sweep_lost(now_ns);
+        self.note_renamed(t_ns);
         self.ledger.check_expectations(&self.tree);
         self.read_main_io(now_ns, is_last);
         self.notice_unseen_children();
@@ -287,6 +299,8 @@ impl Meter {
         if is_last || self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
             self.system_at_ns = Some(now_ns);
             self.system.read(&mut self.row, now_ns, is_last);
+            self.fill_group_cpu();
+        } else if depth == Depth::Boundary {
             self.fill_group_cpu();
         }
         self.fill_extras(t_ns);
@@ -347,6 +361,10 @@ impl Meter {
     }
 
     fn emit_end(&mut self, t_ns: u64, process: &Process, reaped: Option<&Reaped>) {
+        if process.is_renamed {
+            let name = name_text(&process.stat.name);
+            self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
+        }
         let known_peak = process.peak_rss_bytes;
         let peak_rss_bytes = match reaped {
             Some(reaped) if !process.has_waited() => known_peak.max(reaped.usage.ru_maxrss as u64 * 1024),
@@ -380,6 +398,7 @@ impl Meter {
             if is_first && self.target != Target::Child(process.id.pid) {
                 process.peak_rss_before_bytes = process.peak_rss_bytes;
             }
+            process.is_renamed = false;
             let (id, parent_pid, name) = (process.id, process.parent_pid, process.stat.name);
             let as_read = (now_ns, parent_pid, name);
             let (start_ns, parent_pid, name) = self.meet(id.pid, now_ns).unwrap_or(as_read);
@@ -387,6 +406,17 @@ impl Meter {
             self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
         }
         self.born.clear();
+    }
+
+    /// Between fork and exec a process carries its parent's name: what it became is told when it shows.
+    fn note_renamed(&mut self, t_ns: u64) {
+        for at in 0..self.tree.processes.len() {
+            let process = &mut self.tree.processes[at];
+            if std::mem::take(&mut process.is_renamed) {
+                let (id, name) = (process.id, name_text(&process.stat.name));
+                self.emit(&Event::ProcessRename { t_ns, id, name });
+            }
+        }
     }
 
     /// The bytes of main alone: only needed once it has waited for children.

@@ -39,6 +39,8 @@ pub struct Process {
     pub id: ProcessId,
     pub is_main: bool,
     pub parent_pid: i32,
+    /// The command name has changed since it was last told.
+    pub is_renamed: bool,
     /// Last `stat`; for leaves it is up to one slow period old.
     pub stat: stat::Stat,
     /// Own CPU time by the process CPU clock, every tick.
@@ -90,6 +92,7 @@ impl Process {
             id: ProcessId { pid, start_ticks: stat.start_ticks },
             is_main,
             parent_pid: stat.parent_pid,
+            is_renamed: false,
             stat,
             cpu_ns: 0,
             rss_bytes: 0,
@@ -163,6 +166,7 @@ impl Process {
             return Presence::Gone;
         }
         self.parent_pid = stat.parent_pid;
+        self.is_renamed |= stat.name != self.stat.name;
         self.stat = stat;
         Presence::Here
     }

@@ -260,8 +260,9 @@ impl Supervisor {
     }
 
     fn take_marks(&mut self) {
-        for mark in self.marks.as_mut().map(MarkReceiver::take).unwrap_or_default() {
-            self.meter.mark(&mark.name, mark.kind, mark.pid, mark.tid);
+        let meter = &mut self.meter;
+        if let Some(marks) = &mut self.marks {
+            marks.each(|mark| meter.mark(&mark.name, mark.kind, mark.pid, mark.tid));
         }
     }
 
