@@ -54,6 +54,9 @@ pub(crate) struct RunArgs {
     /// Make no cgroup for the job
     #[arg(long, help_heading = "Measuring")]
     no_cgroup: bool,
+    /// Use no perf events: processes that live between two ticks are then not told one by one
+    #[arg(long, help_heading = "Measuring")]
+    no_perf: bool,
     #[command(flatten)]
     measure: MeasureArgs,
     /// The command and its arguments
@@ -88,6 +91,7 @@ pub(crate) fn main(mut args: RunArgs) -> Result<u8, String> {
         grace_ns: args.grace.unwrap_or(USUAL_GRACE_NS),
         wait_descendants: args.wait_descendants,
         use_cgroup: !args.no_cgroup,
+        use_perf: !args.no_perf,
     };
     let command = options.command.clone();
     let supervisor = match Supervisor::launch(options) {

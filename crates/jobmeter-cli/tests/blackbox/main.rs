@@ -14,6 +14,7 @@ mod memory;
 mod names;
 mod output;
 mod phases;
+mod processes;
 mod record;
 mod scale;
 mod show;
