@@ -282,9 +282,9 @@ impl Meter {
         // Once more: whoever was born since must be known before it is told of.
         self.follow_events(false);
         self.note_born(now_ns, is_first);
+        self.note_renamed(t_ns);
         self.check_ended();
         self.sweep_lost(now_ns);
-        self.note_renamed(t_ns);
         self.ledger.check_expectations(&self.tree);
         self.read_main_io(now_ns, is_last);
         self.notice_unseen_children();
@@ -361,7 +361,7 @@ impl Meter {
     }
 
     fn emit_end(&mut self, t_ns: u64, process: &Process, reaped: Option<&Reaped>) {
-        if process.is_renamed {
+        if process.is_renamed && self.follower.is_none() {
             let name = name_text(&process.stat.name);
             self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
         }
@@ -408,8 +408,12 @@ impl Meter {
         self.born.clear();
     }
 
-    /// Between fork and exec a process carries its parent's name: what it became is told when it shows.
+    /// Between fork and exec a process carries its parent's name: what it became is told when it shows, unless
+    /// events tell it.
     fn note_renamed(&mut self, t_ns: u64) {
+        if self.follower.is_some() {
+            return;
+        }
         for at in 0..self.tree.processes.len() {
             let process = &mut self.tree.processes[at];
             if std::mem::take(&mut process.is_renamed) {
