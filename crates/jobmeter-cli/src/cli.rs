@@ -54,7 +54,8 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Describe this machine: hardware, limits, container, scheduler, cloud
     Host(cmd::host::HostArgs),
-    /// Write a run's tables as CSV, JSON Lines, Parquet, SQLite or Arrow
+    /// The command line of gpu-tracker (also when this program is called by that name)
+    GpuTracker(cmd::gpu_tracker::GpuTrackerArgs),
     /// Completions for bash, zsh or fish
     Completions(cmd::completions::CompletionsArgs),
     /// The manual page
@@ -67,6 +68,9 @@ pub(crate) fn command() -> clap::Command {
 }
 
 pub(crate) fn dispatch() -> u8 {
+    if let Some(words) = cmd::gpu_tracker::called_by_name() {
+        return cmd::gpu_tracker::run(words);
+    }
     let cli = match Cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
@@ -91,6 +95,7 @@ pub(crate) fn dispatch() -> u8 {
         Command::Compare(args) => cmd::compare::main(args),
         Command::Check(args) => cmd::check::main(args),
         Command::Host(args) => cmd::host::main(args),
+        Command::GpuTracker(args) => Ok(cmd::gpu_tracker::run(args.words)),
         Command::Completions(args) => cmd::completions::main(args),
         Command::Man => cmd::completions::man(),
     };
