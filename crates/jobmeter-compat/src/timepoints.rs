@@ -64,6 +64,11 @@ impl Timepoints {
         self.failure.take().map_or(Ok(()), Err)
     }
 
+    fn main_lives(&self, values: &[Option<u64>]) -> bool {
+        let place = self.places.get(&(Scope::Main, Metric::Threads));
+        place.and_then(|&place| values.get(place).copied().flatten()).is_some_and(|count| count > 0)
+    }
+
     fn row(
         &mut self,
         before_ns: u64,
@@ -133,8 +138,14 @@ impl Sink for Timepoints {
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
         // Two ticks at one moment make no interval.
         if let Some((before_ns, before)) = self.before.take().filter(|(before_ns, _)| *before_ns < t_ns) {
+            // The tick at the end finds main gone: it is no state of the job, and would be a minimum of 0.
+            let is_over = !self.main_lives(values);
+            if is_over && self.gpu.rows > 0 {
+                return;
+            }
             let row = self.row(before_ns, &before, t_ns, values);
-            if let Some(file) = &mut self.file
+            if !is_over
+                && let Some(file) = &mut self.file
                 && let Err(error) = file.append(row)
             {
                 // One failure is told at the end; the session goes on without the file.
