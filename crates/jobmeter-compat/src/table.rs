@@ -98,24 +98,29 @@ pub(crate) fn cell<'a>(row: &'a Row, column: &str) -> Option<&'a Node> {
 
 /// Static data and measurements of a tracking file.
 pub(crate) fn read_tracking(path: &Path) -> Result<(Row, Vec<Row>), CompatError> {
-    let (mut fixed, data) = match FileKind::of(path)? {
-        FileKind::Sqlite => (select(path, "static_data")?, select(path, "data")?),
-        FileKind::Csv => {
-            let mut lines = csv_lines(path)?.into_iter();
-            let header = lines.next().unwrap_or_default();
-            let fixed = lines.next().map(|line| typed(path, &header, &line)).transpose()?;
-            let header = lines.next().unwrap_or_default();
-            let data: Result<Vec<Row>, CompatError> = lines.map(|line| typed(path, &header, &line)).collect();
-            (fixed.into_iter().collect(), data?)
-        }
-    };
-    if fixed.is_empty() || !fixed[0].iter().map(|(name, _)| name.as_str()).eq(STATIC_COLUMNS) {
-        return Err(CompatError::Value(format!(
+    let wrong = || {
+        CompatError::Value(format!(
             "{} has no static data; it is not a tracking file written by a Tracker.",
             shown(path)
-        )));
+        ))
+    };
+    match FileKind::of(path)? {
+        FileKind::Sqlite => {
+            let fixed = select(path, "static_data")?.into_iter().next().ok_or_else(wrong)?;
+            if !fixed.iter().map(|(name, _)| name.as_str()).eq(STATIC_COLUMNS) {
+                return Err(wrong());
+            }
+            Ok((fixed, select(path, "data")?))
+        }
+        FileKind::Csv => {
+            let mut lines = csv_lines(path)?.into_iter();
+            let header = lines.next().filter(|header| header == &STATIC_COLUMNS).ok_or_else(wrong)?;
+            let fixed = typed(path, &header, &lines.next().ok_or_else(wrong)?)?;
+            let header = lines.next().unwrap_or_default();
+            let data = lines.map(|line| typed(path, &header, &line)).collect::<Result<_, _>>()?;
+            Ok((fixed, data))
+        }
     }
-    Ok((fixed.swap_remove(0), data))
 }
 
 pub(crate) fn read_sub_tracking(path: &Path) -> Result<Vec<Row>, CompatError> {

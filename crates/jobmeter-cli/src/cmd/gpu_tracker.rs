@@ -147,6 +147,8 @@ fn measure(
     }
     let rows = Arc::new(Mutex::new(Timepoints::new(machine, started_unix_ns, file)));
     supervisor.meter.add_sink(Box::new(rows.clone()));
+    // The first interval begins here, not one interval later.
+    supervisor.meter.tick();
     let outcome = match supervisor.run() {
         Ok(outcome) => outcome,
         Err(error) => {

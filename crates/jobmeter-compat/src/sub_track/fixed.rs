@@ -32,9 +32,8 @@ pub(super) fn statistics(rows: &Node, columns: &[&str]) -> Vec<String> {
     for column in columns {
         let cells: Vec<String> =
             rows.iter().map(|(_, values)| values.get(column).map_or_else(String::new, as_float)).collect();
-        let widest = cells.iter().map(|cell| width(cell)).chain([width(column)]).max().unwrap_or(0);
-        // A column without a single number keeps the place of a sign.
-        let wide = widest + usize::from(cells.iter().all(|cell| cell == "NaN"));
+        // A column keeps the place of a sign before its name.
+        let wide = cells.iter().map(|cell| width(cell)).chain([width(column) + 1]).max().unwrap_or(0);
         let texts = [*column].into_iter().chain(cells.iter().map(String::as_str));
         for (line, text) in lines.iter_mut().zip(texts) {
             line.push(' ');
