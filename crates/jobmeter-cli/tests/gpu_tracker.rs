@@ -680,3 +680,44 @@ fn sessions_are_compared() {
         assert!(error.starts_with(&format!("ERROR:root:{expected}")), "{error}");
     }
 }
+
+#[test]
+fn databases_are_combined_and_analyzed_as_the_csv_files_are() {
+    let place = Place::new();
+    sub_tracking(&place);
+    place.out(&["sub-track", "combine", "--stf=all.csv", "-p", "one.csv", "-p", "two.csv"]);
+    place.python(
+        "import csv, sqlite3\n\
+         def put(name, table, lines):\n    \
+             c = sqlite3.connect(name); c.execute(f\"create table {table} ({', '.join(lines[0])})\")\n    \
+             for r in lines[1:]:\n        \
+                 r = [int(v) if v.isdigit() else float(v) if v.replace('.', '').isdigit() else v for v in r]\n        \
+                 c.execute(f\"insert into {table} values ({', '.join('?' * len(r))})\", r)\n    \
+             c.commit()\n\
+         for n in ('one', 'two'): put(n + '.sqlite', 'data', list(csv.reader(open(n + '.csv'))))\n\
+         t = list(csv.reader(open('t.csv'))); put('t.sqlite', 'static_data', t[:2]); put('t.sqlite', 'data', t[2:])",
+    );
+    place.out(&["sub-track", "combine", "--stf=all.sqlite", "-p", "one.sqlite", "-p", "two.sqlite"]);
+    let of_csv = place.out(&["sub-track", "analyze", "--tf=t.csv", "--stf=all.csv", "-f", "json"]);
+    let of_sqlite = place.out(&["sub-track", "analyze", "--tf=t.sqlite", "--stf=all.sqlite", "-f", "json"]);
+    assert_eq!(of_sqlite, of_csv);
+}
+
+#[test]
+fn a_pickle_of_the_python_package_is_compared_too() {
+    let place = Place::new();
+    sub_tracking(&place);
+    place.out(&["sub-track", "analyze", "--tf=t.csv", "--stf=one.csv", "-f", "pickle", "-o", "a.pkl"]);
+    // Python reads what we wrote through its own allow-list, and writes it again in each protocol.
+    place.python(
+        "import pickle, sys, types\n\
+         import jobmeter.compat.gpu_tracker._results as r\n\
+         found = r.load_results('a.pkl')\n\
+         for n in (2, 3, 4, 5): pickle.dump(found, open(f'p{n}.pkl', 'wb'), protocol=n)",
+    );
+    for protocol in 2..=5 {
+        let ours = place.out(&["sub-track", "compare", "-m", "A=a.pkl", "-f", "json"]);
+        let theirs = place.out(&["sub-track", "compare", "-m", &format!("A=p{protocol}.pkl"), "-f", "json"]);
+        assert_eq!(ours, theirs, "protocol {protocol}");
+    }
+}

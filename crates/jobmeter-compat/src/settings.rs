@@ -109,7 +109,7 @@ fn not_a(what: &str, text: &str) -> CompatError {
 }
 
 fn interval_ns(seconds: f64) -> Result<u64, CompatError> {
-    if seconds >= 0.1 && seconds <= 1e9 {
+    if (0.1..=1e9).contains(&seconds) {
         return Ok((seconds * 1e9) as u64);
     }
     let bound = if seconds > 1.0 { "at most 1000000000" } else { "at least 0.1" };

@@ -85,7 +85,7 @@ fn warn(text: &str) {
 
 /// Everything that can be wrong is found out before the command starts.
 fn track(command: &str, destination: &Destination, options: TrackOptions) -> Result<(), CompatError> {
-    let command = split_command(command, |text| shlex::split(text));
+    let command = split_command(command, shlex::split);
     let Some(program) = command.first().cloned() else {
         return Err(CompatError::Value("Empty command provided.".to_owned()));
     };

@@ -4,6 +4,7 @@ use super::fixed::{indented, statistics, values};
 use crate::output::Presentable;
 use crate::pickle;
 use crate::tree::Node;
+use jobmeter_core::text::printable;
 
 /// By measurement: `min`, `max`, `mean` and `std`.
 pub(super) type Statistics = Node;
@@ -51,7 +52,7 @@ impl CodeBlock {
 
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![
-            format!("Name:                {}", self.name),
+            format!("Name:                {}", printable(&self.name)),
             format!("Num Timepoints:      {}", self.num_timepoints),
             format!("Num Calls:           {}", self.num_calls),
             format!("Num Non Empty Calls: {}", self.num_non_empty_calls),
@@ -163,7 +164,7 @@ impl Presentable for ComparisonResults {
 
 fn put_named(lines: &mut Vec<String>, rows: &Node, depth: usize) {
     for (name, sessions) in rows.entries() {
-        lines.push(format!("{}{name}:", "\t".repeat(depth)));
+        lines.push(format!("{}{}:", "\t".repeat(depth), printable(name)));
         lines.extend(indented(values(sessions, false), depth + 1));
     }
 }
