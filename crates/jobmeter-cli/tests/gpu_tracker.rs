@@ -249,6 +249,18 @@ fn text_goes_to_a_file() {
 }
 
 #[test]
+fn a_closed_screen_does_not_cost_the_file() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_jobmeter");
+    let line = format!("'{program}' gpu-tracker -e true -o out.txt --disable-logs > /dev/full");
+    let output =
+        Command::new("sh").args(["-c", &line]).current_dir(place.0.path()).output().expect("sh starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("ERROR:root:cannot write to standard output: "));
+    assert_eq!(masked(&place.read("out.txt")), REPORT);
+}
+
+#[test]
 fn json_has_the_same_keys_and_layout() {
     let place = Place::new();
     let out = place.out(&["-e", "bash example-script.sh", "-f", "json", "--st=0.2"]);

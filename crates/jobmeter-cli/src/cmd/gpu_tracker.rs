@@ -21,6 +21,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const FAILURE: u8 = 1;
+const DONE: &str = "Resource tracking complete. Process completed with status code: ";
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -160,11 +161,12 @@ fn measure(
     if !settings.disable_logs {
         summary.warnings.iter().for_each(|warning| warn(&printable(&warning.text)));
     }
-    print(&format!("Resource tracking complete. Process completed with status code: {}", status(&outcome)))?;
+    // Each is tried whatever became of the others: a closed screen must not cost the file.
+    let said = print(&format!("{DONE}{}", status(&outcome)));
     let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
     let written = rows.finish();
-    destination.deliver(&usage(&summary, &rows))?;
-    file_trouble.map_or(Ok(()), Err).and(written)
+    let delivered = destination.deliver(&usage(&summary, &rows));
+    said.and(delivered).and(file_trouble.map_or(Ok(()), Err)).and(written)
 }
 
 /// The exit status, or the signal as a negative number.
