@@ -103,6 +103,7 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
         grace_ns: 0,
         wait_descendants: false,
         use_cgroup: true,
+        use_perf: true,
     };
     let supervisor = Supervisor::launch(options).map_err(|error| launch_failed(&program, error))?;
     crate::streams::survive_write_errors();
