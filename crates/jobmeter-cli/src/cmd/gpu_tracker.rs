@@ -104,6 +104,7 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
         wait_descendants: false,
         use_cgroup: true,
         use_perf: true,
+        follow: false,
     };
     let supervisor = Supervisor::launch(options).map_err(|error| launch_failed(&program, error))?;
     crate::streams::survive_write_errors();
