@@ -196,7 +196,7 @@ fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
 }
 
 /// The job without the meter.
-fn wait_plainly(pid: i32) -> u8 {
+pub(crate) fn wait_plainly(pid: i32) -> u8 {
     let mut status = 0;
     loop {
         // SAFETY: `status` is a valid out-pointer.
