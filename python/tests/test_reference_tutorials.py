@@ -39,7 +39,7 @@ def body(code: str) -> str:
 
 def layout(text: str) -> str:
     """The words without the figures."""
-    return re.sub(r"[0-9]+(\\.[0-9]+)?(e-[0-9]+)?", "N", text)
+    return re.sub(r"[0-9]+(\.[0-9]+)?(e-[0-9]+)?", "N", text)
 
 
 PERCENT = """
