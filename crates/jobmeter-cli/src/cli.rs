@@ -1,8 +1,11 @@
 //! The command line as a whole: subcommands, and how their results become exit codes.
 
 use crate::cmd;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 use std::io::Write;
+
+const RUN_ABOUT: &str = "Run a command and say what it needed";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,11 +27,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a command and say what it needed
+    #[command(about = RUN_ABOUT)]
     Run(cmd::run::RunArgs),
     /// Measure a process that runs already
     Attach(cmd::attach::AttachArgs),
-    /// Print the summary of a recorded run
+    /// Print a recorded run: summary, processes, phases, timeline
     Show(cmd::show::ShowArgs),
     /// Advise what to ask for next time, with the cheapest server and the cost
     Advise(cmd::advise::AdviseArgs),
@@ -66,16 +69,36 @@ pub(crate) fn command() -> clap::Command {
     Cli::command()
 }
 
+/// `run` without the other subcommands: a job that takes a millisecond should not wait for the definitions of
+/// twenty commands, nor their code take memory beside it.
+fn parse_run_alone() -> Option<Result<Command, clap::Error>> {
+    let mut words = std::env::args_os().skip(1);
+    if words.next()? != "run" {
+        return None;
+    }
+    let command = clap::Command::new("run").bin_name("jobmeter run").about(RUN_ABOUT).max_term_width(100);
+    let matches = cmd::run::RunArgs::augment_args(command)
+        .try_get_matches_from(std::iter::once(OsString::from("jobmeter run")).chain(words));
+    Some(matches.and_then(|matches| cmd::run::RunArgs::from_arg_matches(&matches)).map(Command::Run))
+}
+
+fn parse() -> Result<Command, clap::Error> {
+    parse_run_alone().unwrap_or_else(|| {
+        let matches = Cli::command().try_get_matches()?;
+        Cli::from_arg_matches(&matches).map(|cli| cli.command)
+    })
+}
+
 pub(crate) fn dispatch() -> u8 {
-    let cli = match Cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let command = match parse() {
+        Ok(command) => command,
         Err(error) => {
             // Help and version go to standard output; mistakes to standard error, as our own failure.
             drop(error.print());
             return if error.use_stderr() { crate::OWN_FAILURE } else { 0 };
         }
     };
-    let result = match cli.command {
+    let result = match command {
         Command::Run(args) => cmd::run::main(args),
         Command::Attach(args) => cmd::attach::main(args),
         Command::Show(args) => cmd::show::main(args),

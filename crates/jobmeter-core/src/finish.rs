@@ -48,6 +48,8 @@ impl Meter {
     /// The last word. The caller has taken the last tick; sinks have the settled values when this returns.
     pub fn finish(&mut self, info: &RunInfo, ending: Ending) -> Summary {
         let wall_ns = ending.ended_ns.saturating_sub(self.started_ns);
+        self.end_events();
+        self.note_unfresh();
         let (main, combined) = self.accounts();
         let cpu = self.settle_cpu(combined);
         self.emit_settled(main, combined, &cpu, wall_ns);
@@ -247,7 +249,9 @@ impl Meter {
             main_upper
         } else {
             let largest = reaped_bytes.filter(|_| !self.ledger.has_hole);
-            self.peaks.upper_bytes(largest, group_peak).map(|upper| upper.max(combined_lower) + lag_bytes)
+            self.peaks
+                .upper_bytes(largest, group_peak, self.events_are_complete())
+                .map(|upper| upper.max(combined_lower) + lag_bytes)
         };
         let combined_figure =
             if is_alone { main_figure.clone() } else { bounded(combined_lower, combined_upper) };
@@ -277,7 +281,7 @@ impl Meter {
     fn grade_counts(&self, all: &mut AllFigures) {
         let never_waited = !self.main_has_waited() && self.sums.processes_seen <= 1 && !self.peaks.has_unseen;
         if let Some(figures) = all.scopes.get_mut(&Scope::Combined)
-            && never_waited
+            && (never_waited || self.events_are_complete())
         {
             figures
                 .insert("processes_total".to_owned(), Figure::int(self.sums.processes_seen, Quality::Exact));
@@ -341,8 +345,13 @@ impl Meter {
             });
             if self.group.is_none() {
                 let used = self.clock.is_some();
-                let detail = if used { "inherited task clock" } else { "perf_event_open was refused" };
+                let detail = if used { "inherited task clock" } else { "refused, or not wanted" };
                 sources.push(source("perf_counter", used, detail.to_owned()));
+            }
+            match (&self.follower, &self.events_refusal) {
+                (Some(follower), _) => sources.push(follower.source()),
+                (None, Some(reason)) => sources.push(source("perf_ring", false, reason.clone())),
+                (None, None) => {}
             }
         }
         let detail =

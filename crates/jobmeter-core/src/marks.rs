@@ -99,6 +99,17 @@ impl MarkReceiver {
         &self.path
     }
 
+    /// Hands over what has come. Until that is done the pipe is locked, which tells the senders to wait: the
+    /// counters at a boundary are read before the work behind it begins, however busy the machine is.
+    pub fn each(&mut self, mut handle: impl FnMut(Mark)) {
+        if unread_bytes(self.file.as_raw_fd()) == 0 {
+            return;
+        }
+        set_lock(self.file.as_raw_fd(), libc::F_WRLCK);
+        self.take().into_iter().for_each(&mut handle);
+        set_lock(self.file.as_raw_fd(), libc::F_UNLCK);
+    }
+
     /// All whole lines that have come.
     pub fn take(&mut self) -> Vec<Mark> {
         let mut chunk = [0u8; LONGEST_LINE];
@@ -134,24 +145,73 @@ impl Drop for MarkReceiver {
     }
 }
 
+/// How long a sender waits for the meter to take its mark: a meter that is stopped must not hold up the job.
+const PATIENCE_NS: u64 = 100_000_000;
+
 /// Sends a mark to the meter above this process: the one named by `JOBMETER_MARKS`, else the nearest ancestor
-/// that has a pipe.
+/// that has a pipe. Returns when the meter has taken it, so that the work behind the mark is not counted before
+/// it.
 pub fn send(mark: &Mark) -> io::Result<()> {
-    let path = match std::env::var_os("JOBMETER_MARKS") {
-        Some(path) => PathBuf::from(path),
+    let mut pipe = match std::env::var_os("JOBMETER_MARKS") {
+        Some(path) => open_pipe(&PathBuf::from(path))?,
         None => nearest_pipe()?,
     };
-    let mut pipe = std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(&path)?;
-    pipe.write_all(&mark.to_line())
+    pipe.write_all(&mark.to_line())?;
+    wait_until_taken(pipe.as_raw_fd());
+    Ok(())
 }
 
-fn nearest_pipe() -> io::Result<PathBuf> {
+fn open_pipe(path: &std::path::Path) -> io::Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+fn wait_until_taken(pipe: RawFd) {
+    let deadline_ns = sys::monotonic_ns() + PATIENCE_NS;
+    while (unread_bytes(pipe) > 0 || is_locked(pipe)) && sys::monotonic_ns() < deadline_ns {
+        std::thread::sleep(std::time::Duration::from_micros(50));
+    }
+}
+
+/// 0 also where the kernel cannot say: then nobody waits.
+fn unread_bytes(pipe: RawFd) -> libc::c_int {
+    let mut unread: libc::c_int = 0;
+    // SAFETY: FIONREAD writes one int to the out-pointer.
+    let asked = unsafe { libc::ioctl(pipe, libc::FIONREAD, &raw mut unread) };
+    if asked == 0 { unread } else { 0 }
+}
+
+fn lock_request(kind: libc::c_int) -> libc::flock {
+    // SAFETY: plain integers, for which zero is a value: the whole file, from its beginning.
+    let mut request: libc::flock = unsafe { std::mem::zeroed() };
+    request.l_type = kind as libc::c_short;
+    request
+}
+
+/// Never blocks; a lock that cannot be had only costs a sender its patience.
+fn set_lock(pipe: RawFd, kind: libc::c_int) {
+    let request = lock_request(kind);
+    // SAFETY: reads the request.
+    unsafe { libc::fcntl(pipe, libc::F_OFD_SETLK, &raw const request) };
+}
+
+/// Asks without taking, so that no sender ever holds the meter's pipe.
+fn is_locked(pipe: RawFd) -> bool {
+    let mut request = lock_request(libc::F_WRLCK);
+    // SAFETY: the kernel answers in the request.
+    let asked = unsafe { libc::fcntl(pipe, libc::F_OFD_GETLK, &raw mut request) };
+    asked == 0 && i32::from(request.l_type) != libc::F_UNLCK
+}
+
+/// The pipe of the nearest ancestor that reads one. A meter that was killed leaves its pipe behind, and its pid may
+/// come again: a pipe that nobody reads is passed over.
+fn nearest_pipe() -> io::Result<std::fs::File> {
     let mut buffer = [0u8; 1024];
     let mut pid = std::process::id() as i32;
     while pid > 1 {
-        let path = pipe_path(pid)?;
-        if path.exists() {
-            return Ok(path);
+        match open_pipe(&pipe_path(pid)?) {
+            Ok(pipe) => return Ok(pipe),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENXIO)) => {}
+            Err(error) => return Err(error),
         }
         pid = stat::parse(sys::read_proc(pid, "stat", &mut buffer)?).map_or(0, |stat| stat.parent_pid);
     }
@@ -174,5 +234,20 @@ mod tests {
         assert_eq!(Mark::from_line(b"nonsense"), None);
         let long = Mark { kind: MarkKind::Point, pid: 1, tid: 1, name: "x".repeat(10_000) };
         assert_eq!(long.to_line().len(), LONGEST_LINE);
+    }
+
+    #[test]
+    fn a_pipe_that_a_killed_meter_left_is_passed_over() {
+        let stale = pipe_path(std::process::id() as i32).expect("a directory for pipes");
+        drop(MarkReceiver::create().expect("a pipe"));
+        let c_path = CString::new(stale.as_os_str().as_encoded_bytes()).expect("a path");
+        // SAFETY: `c_path` is NUL-terminated.
+        assert_eq!(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) }, 0);
+        let found = nearest_pipe();
+        std::fs::remove_file(&stale).expect("remove the pipe");
+        // The tests may themselves run under a meter, which is then found further up.
+        if let Err(error) = found {
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
+        }
     }
 }

@@ -177,8 +177,8 @@ impl MemoryMeter {
         // Estimates of the three scopes are made apart; together they still cannot exceed their sum.
         let both = result[0].total_bytes + result[1].total_bytes;
         result[2] = result[2].at_most(both);
-        for index in 0..3 {
-            self.best_bytes[index] = self.best_bytes[index].max(result[index].total_bytes);
+        for (best, resident) in self.best_bytes.iter_mut().zip(&result) {
+            *best = (*best).max(resident.total_bytes);
         }
         result
     }

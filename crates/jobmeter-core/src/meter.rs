@@ -9,6 +9,7 @@ use crate::memory::MemoryMeter;
 use crate::metric::{Column, Metric, Scope};
 use crate::peaks::Peaks;
 use crate::perf::InheritedClock;
+use crate::perf_ring::Follower;
 use crate::probe::stat::name_text;
 use crate::process::Process;
 use crate::summary::{EntityFigures, Source, Warning};
@@ -65,6 +66,16 @@ pub struct Member {
     pub is_main: bool,
 }
 
+/// How much a tick reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Usual,
+    /// Every counter of the job, so that two phases that meet here share it out exactly.
+    Boundary,
+    /// The machine besides.
+    Last,
+}
+
 struct ExtraSlot {
     extra: Box<dyn Extra>,
     /// Row index of each of its columns.
@@ -82,6 +93,9 @@ pub struct Meter {
     pub(crate) sums: Accumulator,
     pub(crate) group: Option<JobGroup>,
     pub(crate) clock: Option<InheritedClock>,
+    /// Starts and ends by the kernel's own word, where they may be had.
+    pub(crate) follower: Option<Box<Follower>>,
+    pub(crate) events_refusal: Option<String>,
     pub(crate) started_ns: u64,
     pub(crate) interval_ns: u64,
     pub late_ticks: u64,
@@ -96,6 +110,8 @@ pub struct Meter {
     own_io_at_ns: u64,
     departed: Vec<i32>,
     born: Vec<i32>,
+    /// Members that left since the last tick, whose marks that tick cannot show.
+    left_unfresh: u64,
     members: Vec<Member>,
     is_own_thread_counted: bool,
     /// Bytes of some process could not be read: none are reported rather than too few.
@@ -130,6 +146,8 @@ impl Meter {
             sums: Accumulator::default(),
             group: None,
             clock: None,
+            follower: None,
+            events_refusal: None,
             started_ns: sys::monotonic_ns(),
             interval_ns: 1_000_000_000,
             late_ticks: 0,
@@ -144,6 +162,7 @@ impl Meter {
             own_io_at_ns: 0,
             departed: Vec::new(),
             born: Vec::new(),
+            left_unfresh: 0,
             members: Vec::new(),
             is_own_thread_counted,
             io_denied: false,
@@ -232,33 +251,45 @@ impl Meter {
         let now_ns = sys::monotonic_ns();
         let t_ns = now_ns.saturating_sub(self.started_ns);
         self.emit(&Event::Mark { t_ns, name: name.to_owned(), kind, pid, tid });
-        self.tick_at(now_ns, false);
+        self.tick_at(now_ns, Depth::Boundary);
     }
 
     /// One tick, now.
     pub fn tick(&mut self) {
-        self.tick_at(sys::monotonic_ns(), false);
+        self.tick_at(sys::monotonic_ns(), Depth::Usual);
     }
 
     /// The last tick: everything is read once more, the machine included.
     pub fn last_tick(&mut self) {
-        self.tick_at(sys::monotonic_ns(), true);
+        self.tick_at(sys::monotonic_ns(), Depth::Last);
     }
 
-    fn tick_at(&mut self, now_ns: u64, is_last: bool) {
+    fn tick_at(&mut self, now_ns: u64, depth: Depth) {
+        let is_last = depth == Depth::Last;
         let began_cpu_ns = if self.is_own_thread_counted { sys::thread_cpu_ns() } else { 0 };
         let t_ns = now_ns.saturating_sub(self.started_ns);
         let is_first = self.system_at_ns.is_none();
-        let slow_period_ns = if is_last { 0 } else { self.slow_period_ns() };
-        self.tree.refresh(now_ns, slow_period_ns, &mut self.departed);
-        let departed = self.departed.len() as u64;
-        self.note_departed(t_ns);
-        self.tree.discover(now_ns, self.interval_ns, &mut self.born);
-        self.note_born(t_ns, now_ns, is_first);
+        let slow_period_ns = if depth == Depth::Usual { self.slow_period_ns() } else { 0 };
+        let follower = &mut self.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.refresh(now_ns, slow_period_ns, &mut self.departed, &mut breathe);
+        self.follow_events(false);
+        self.left_unfresh += self.departed.len() as u64;
+        self.note_departed();
+        let follower = &mut self.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.discover(now_ns, self.interval_ns, &mut self.born, &mut breathe);
+        // Once more: whoever was born since must be known before it is told of.
+        self.follow_events(false);
+        self.note_born(now_ns, is_first);
+        self.note_renamed(t_ns);
+        self.check_ended();
+        self.sweep_lost(now_ns);
         self.ledger.check_expectations(&self.tree);
         self.read_main_io(now_ns, is_last);
         self.notice_unseen_children();
-        self.peaks.take(&self.tree, now_ns, departed);
+        let unmet = self.follower.as_mut().map_or(0, |follower| follower.take_unmet());
+        self.peaks.take(&self.tree, now_ns, std::mem::take(&mut self.left_unfresh) + unmet);
         if is_first {
             self.take_base();
         }
@@ -268,6 +299,8 @@ impl Meter {
         if is_last || self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
             self.system_at_ns = Some(now_ns);
             self.system.read(&mut self.row, now_ns, is_last);
+            self.fill_group_cpu();
+        } else if depth == Depth::Boundary {
             self.fill_group_cpu();
         }
         self.fill_extras(t_ns);
@@ -291,24 +324,47 @@ impl Meter {
         by_count_ns.max(self.interval_ns - self.interval_ns / 8).min(10_000_000_000)
     }
 
-    fn note_departed(&mut self, t_ns: u64) {
+    fn note_departed(&mut self) {
+        let now_ns = sys::monotonic_ns();
         for at in 0..self.departed.len() {
-            if let Some(gone) = self.tree.remove(self.departed[at]) {
-                let orphans_come_to_us = matches!(self.target, Target::Child(_));
-                let went_together = self.departed.contains(&gone.parent_pid);
-                let heir = if orphans_come_to_us || went_together { Heir::Ancestor } else { Heir::Nobody };
-                self.ledger.note_departure(&gone, &self.tree, heir);
-                if gone.is_main {
-                    self.ledger.main_has_waited = gone.has_waited();
-                    self.ledger.main_final = self.ledger.main_of(&gone, &self.tree, self.main_own_io);
-                }
-                self.emit_end(t_ns, &gone, None);
-            }
+            self.depart(self.departed[at], now_ns);
         }
         self.departed.clear();
     }
 
+    /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that nobody told.
+    pub(crate) fn depart(&mut self, pid: i32, now_ns: u64) {
+        let Some(gone) = self.tree.remove(pid) else { return };
+        let orphans_come_to_us = matches!(self.target, Target::Child(_));
+        let went_together = self.departed.contains(&gone.parent_pid);
+        let heir = if orphans_come_to_us || went_together { Heir::Ancestor } else { Heir::Nobody };
+        self.ledger.note_departure(&gone, &self.tree, heir);
+        if gone.is_main {
+            self.ledger.main_has_waited = gone.has_waited();
+            self.ledger.main_final = self.ledger.main_of(&gone, &self.tree, self.main_own_io);
+        }
+        let end_ns = self.part_from(pid, now_ns).unwrap_or(now_ns);
+        self.emit_end(self.since_start_ns(end_ns), &gone, None);
+    }
+
+    /// Of a time on the monotonic clock: since the run began.
+    pub(crate) fn since_start_ns(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.started_ns)
+    }
+
+    /// A member that has ended and waits for its parent.
+    pub(crate) fn emit_zombie_end(&mut self, pid: i32, end_ns: u64) {
+        if let Some(gone) = self.tree.remove(pid) {
+            self.emit_end(self.since_start_ns(end_ns), &gone, None);
+            self.tree.put_back(gone);
+        }
+    }
+
     fn emit_end(&mut self, t_ns: u64, process: &Process, reaped: Option<&Reaped>) {
+        if process.is_renamed && self.follower.is_none() {
+            let name = name_text(&process.stat.name);
+            self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
+        }
         let known_peak = process.peak_rss_bytes;
         let peak_rss_bytes = match reaped {
             Some(reaped) if !process.has_waited() => known_peak.max(reaped.usage.ru_maxrss as u64 * 1024),
@@ -327,7 +383,7 @@ impl Meter {
         self.emit(&event);
     }
 
-    fn note_born(&mut self, t_ns: u64, now_ns: u64, is_first: bool) {
+    fn note_born(&mut self, now_ns: u64, is_first: bool) {
         if is_first {
             let main = self.main_pid();
             self.born.insert(0, main);
@@ -342,15 +398,29 @@ impl Meter {
             if is_first && self.target != Target::Child(process.id.pid) {
                 process.peak_rss_before_bytes = process.peak_rss_bytes;
             }
-            let event = Event::ProcessStart {
-                t_ns,
-                id: process.id,
-                parent_pid: process.parent_pid,
-                name: name_text(&process.stat.name),
-            };
-            self.emit(&event);
+            process.is_renamed = false;
+            let (id, parent_pid, name) = (process.id, process.parent_pid, process.stat.name);
+            let as_read = (now_ns, parent_pid, name);
+            let (start_ns, parent_pid, name) = self.meet(id.pid, now_ns).unwrap_or(as_read);
+            let t_ns = self.since_start_ns(start_ns);
+            self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
         }
         self.born.clear();
+    }
+
+    /// Between fork and exec a process carries its parent's name: what it became is told when it shows, unless
+    /// events tell it.
+    fn note_renamed(&mut self, t_ns: u64) {
+        if self.follower.is_some() {
+            return;
+        }
+        for at in 0..self.tree.processes.len() {
+            let process = &mut self.tree.processes[at];
+            if std::mem::take(&mut process.is_renamed) {
+                let (id, name) = (process.id, name_text(&process.stat.name));
+                self.emit(&Event::ProcessRename { t_ns, id, name });
+            }
+        }
     }
 
     /// The bytes of main alone: only needed once it has waited for children.
@@ -371,6 +441,12 @@ impl Meter {
         let unseen =
             self.tree.processes.iter().any(|process| process.has_waited() && !process.has_had_children);
         self.peaks.has_unseen |= unseen;
+    }
+
+    /// Those that left after the last tick.
+    pub(crate) fn note_unfresh(&mut self) {
+        let unmet = self.follower.as_mut().map_or(0, |follower| follower.take_unmet());
+        self.peaks.add_uncertain(std::mem::take(&mut self.left_unfresh) + unmet);
     }
 
     fn take_base(&mut self) {
@@ -501,6 +577,7 @@ impl Meter {
     /// A child of ours has ended and waits to be reaped: reads its last figures, reaps it, settles its account.
     pub fn reap(&mut self, pid: i32) -> Option<Reaped> {
         let now_ns = sys::monotonic_ns();
+        self.follow_events(false);
         let mut own_io = None;
         if let Some((process, buffer)) = self.tree.get_mut(pid) {
             let scale = crate::process::Scale::of_this_machine();
@@ -517,11 +594,17 @@ impl Meter {
             self.main_own_io = own_io.or(self.main_own_io);
         }
         self.ledger.settle_reaped(&reaped, gone.as_ref(), self.main_own_io);
-        let t_ns = now_ns.saturating_sub(self.started_ns);
         match &gone {
-            Some(process) => self.emit_end(t_ns, process, Some(&reaped)),
+            Some(process) => {
+                self.left_unfresh += u64::from(!process.is_main);
+                let end_ns = self.part_from(pid, now_ns).unwrap_or(now_ns);
+                self.emit_end(self.since_start_ns(end_ns), process, Some(&reaped));
+            }
             // An orphan that lived and died between two ticks: only its account remains.
-            None => self.peaks.has_unseen = true,
+            None => {
+                self.peaks.has_unseen = true;
+                self.note_obituary(reaped, now_ns);
+            }
         }
         Some(reaped)
     }

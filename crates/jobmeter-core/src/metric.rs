@@ -122,7 +122,8 @@ metrics! {
         "As cpu_ns, the kernel-mode part.";
     CpuIowaitNs, "cpu_iowait_ns", Counter, Nanos, "CPU idle waiting for I/O",
         "/proc/stat; the kernel calls this figure unreliable, it is a hint only.";
-    CpuStealNs, "cpu_steal_ns", Counter, Nanos, "CPU taken by the hypervisor", "/proc/stat.";
+    CpuStealNs, "cpu_steal_ns", Counter, Nanos, "CPU taken by the hypervisor",
+        "/proc/stat. Not every hypervisor tells it: 0 may mean that nobody said.";
     RssBytes, "rss_bytes", Gauge, Bytes, "RAM",
         "Resident memory. Main: /proc/PID/statm. Descendants, combined: shared pages counted once, from smaps_rollup when a maximum may move, otherwise the last known shared part is subtracted from the sum of statm.";
     RssPrivateBytes, "rss_private_bytes", Gauge, Bytes, "RAM, private",
@@ -130,17 +131,18 @@ metrics! {
     RssSharedBytes, "rss_shared_bytes", Gauge, Bytes, "RAM, shared",
         "Pages mapped by several processes or backed by files, each counted once across the tree.";
     RssSumBytes, "rss_sum_bytes", Gauge, Bytes, "RAM, plain sum",
-        "Sum of statm RSS over the processes of the scope; counts shared pages once per process.";
-    SwapBytes, "swap_bytes", Gauge, Bytes, "Swap", "VmSwap of /proc/PID/status. System: SwapTotal - SwapFree.";
-    Processes, "processes", Gauge, Count, "Processes", "Living processes, zombies included.";
-    Threads, "threads", Gauge, Count, "Threads", "Threads of the living processes.";
+        "Sum of statm RSS over the processes of the scope; counts shared pages once per process, as most trackers do, and so overstates a job that forks.";
+    SwapBytes, "swap_bytes", Gauge, Bytes, "Swap", "VmSwap of /proc/PID/status, which leaves out swapped shared memory. System: SwapTotal - SwapFree.";
+    Processes, "processes", Gauge, Count, "Processes", "Living processes, zombies included. The highest number between two ticks may be missed.";
+    Threads, "threads", Gauge, Count, "Threads", "Threads of the living processes; for leaves of the tree up to one slow read old.";
     ReadCharsBytes, "read_chars_bytes", Counter, Bytes, "Read (calls)",
-        "rchar of /proc/PID/io: bytes asked of read calls, page cache hits included.";
-    WriteCharsBytes, "write_chars_bytes", Counter, Bytes, "Written (calls)", "wchar of /proc/PID/io.";
+        "rchar of /proc/PID/io: bytes that read calls returned, page cache, pipes and sockets included; mapped files are not.";
+    WriteCharsBytes, "write_chars_bytes", Counter, Bytes, "Written (calls)",
+        "wchar of /proc/PID/io: bytes given to write calls, pipes, sockets and terminals included.";
     ReadStorageBytes, "read_storage_bytes", Counter, Bytes, "Read (storage)",
-        "read_bytes of /proc/PID/io: bytes fetched from block storage.";
+        "read_bytes of /proc/PID/io: bytes fetched from block storage, read-ahead included. Files in the page cache cost nothing here, so a second run reads less; network and FUSE file systems may not count.";
     WriteStorageBytes, "write_storage_bytes", Counter, Bytes, "Written (storage)",
-        "write_bytes of /proc/PID/io: bytes sent towards block storage when pages were dirtied.";
+        "write_bytes of /proc/PID/io: counted when pages become dirty, not when they reach the device; a file deleted soon after may never be written. tmpfs and some network file systems do not count.";
     FaultsMinor, "faults_minor", Counter, Count, "Page faults, minor", "stat minflt+cminflt; wait4 at the end.";
     FaultsMajor, "faults_major", Counter, Count, "Page faults, major", "stat majflt+cmajflt; wait4 at the end.";
     SwitchesVoluntary, "switches_voluntary", Counter, Count, "Context switches, voluntary",
@@ -148,47 +150,48 @@ metrics! {
     SwitchesInvoluntary, "switches_involuntary", Counter, Count, "Context switches, involuntary",
         "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
     MemoryTotalBytes, "memory_total_bytes", Gauge, Bytes, "Memory, capacity", "MemTotal of /proc/meminfo.";
-    MemoryUsedBytes, "memory_used_bytes", Gauge, Bytes, "Memory, used", "MemTotal - MemAvailable.";
-    MemoryFreeBytes, "memory_free_bytes", Gauge, Bytes, "Memory, free", "MemFree.";
-    MemoryAvailableBytes, "memory_available_bytes", Gauge, Bytes, "Memory, available", "MemAvailable.";
-    MemoryBuffersBytes, "memory_buffers_bytes", Gauge, Bytes, "Memory, buffers", "Buffers.";
-    MemoryCachedBytes, "memory_cached_bytes", Gauge, Bytes, "Memory, cached", "Cached + SReclaimable.";
-    MemoryActiveBytes, "memory_active_bytes", Gauge, Bytes, "Memory, active", "Active.";
-    MemoryInactiveBytes, "memory_inactive_bytes", Gauge, Bytes, "Memory, inactive", "Inactive.";
-    SwapTotalBytes, "swap_total_bytes", Gauge, Bytes, "Swap, capacity", "SwapTotal.";
+    MemoryUsedBytes, "memory_used_bytes", Gauge, Bytes, "Memory, used", "MemTotal - MemAvailable of /proc/meminfo, an estimate of the kernel. In a container it is still the machine's.";
+    MemoryFreeBytes, "memory_free_bytes", Gauge, Bytes, "Memory, free", "MemFree of /proc/meminfo. Low is normal: idle memory holds the page cache; look at what is available.";
+    MemoryAvailableBytes, "memory_available_bytes", Gauge, Bytes, "Memory, available", "MemAvailable of /proc/meminfo: what could be had without swapping, as the kernel estimates.";
+    MemoryBuffersBytes, "memory_buffers_bytes", Gauge, Bytes, "Memory, buffers", "Buffers of /proc/meminfo.";
+    MemoryCachedBytes, "memory_cached_bytes", Gauge, Bytes, "Memory, cached", "Cached + SReclaimable of /proc/meminfo; shared memory and tmpfs are in it and cannot be dropped.";
+    MemoryActiveBytes, "memory_active_bytes", Gauge, Bytes, "Memory, active", "Active of /proc/meminfo.";
+    MemoryInactiveBytes, "memory_inactive_bytes", Gauge, Bytes, "Memory, inactive", "Inactive of /proc/meminfo.";
+    SwapTotalBytes, "swap_total_bytes", Gauge, Bytes, "Swap, capacity", "SwapTotal of /proc/meminfo.";
     Forks, "forks", Counter, Count, "Forks", "processes of /proc/stat: every fork and clone on the machine, threads included.";
-    Load1Milli, "load1_milli", Gauge, Milli, "Load, 1 min", "/proc/loadavg.";
-    PsiCpuSomeNs, "psi_cpu_some_ns", Counter, Nanos, "Pressure, CPU", "/proc/pressure/cpu some total.";
-    PsiMemorySomeNs, "psi_memory_some_ns", Counter, Nanos, "Pressure, memory", "/proc/pressure/memory some total.";
-    PsiMemoryFullNs, "psi_memory_full_ns", Counter, Nanos, "Pressure, memory, all", "/proc/pressure/memory full total.";
-    PsiIoSomeNs, "psi_io_some_ns", Counter, Nanos, "Pressure, I/O", "/proc/pressure/io some total.";
-    PsiIoFullNs, "psi_io_full_ns", Counter, Nanos, "Pressure, I/O, all", "/proc/pressure/io full total.";
-    CoreBusyNs, "core_busy_ns", Counter, Nanos, "Core busy", "cpuN of /proc/stat: all but idle and iowait.";
+    Load1Milli, "load1_milli", Gauge, Milli, "Load, 1 min",
+        "/proc/loadavg: tasks that run or wait, for disks too, averaged over a minute; it lags behind, and of a container it is the machine's.";
+    PsiCpuSomeNs, "psi_cpu_some_ns", Counter, Nanos, "Pressure, CPU", "/proc/pressure/cpu some total: time in which at least one task of the machine waited for a core. Absent where the kernel keeps no pressure figures.";
+    PsiMemorySomeNs, "psi_memory_some_ns", Counter, Nanos, "Pressure, memory", "/proc/pressure/memory some total: time in which at least one task waited for memory.";
+    PsiMemoryFullNs, "psi_memory_full_ns", Counter, Nanos, "Pressure, memory, all", "/proc/pressure/memory full total: time in which every task that could run waited for memory.";
+    PsiIoSomeNs, "psi_io_some_ns", Counter, Nanos, "Pressure, I/O", "/proc/pressure/io some total: time in which at least one task waited for storage.";
+    PsiIoFullNs, "psi_io_full_ns", Counter, Nanos, "Pressure, I/O, all", "/proc/pressure/io full total: time in which every task that could run waited for storage.";
+    CoreBusyNs, "core_busy_ns", Counter, Nanos, "Core busy", "cpuN of /proc/stat: all but idle and iowait, in ticks of 10 ms, so that the share of a short window may exceed 1 by some per cent.";
     DiskReadBytes, "disk_read_bytes", Counter, Bytes, "Disk read",
         "/proc/diskstats sectors of whole devices (partitions and stacked devices left out of the sum).";
-    DiskWriteBytes, "disk_write_bytes", Counter, Bytes, "Disk written", "/proc/diskstats.";
+    DiskWriteBytes, "disk_write_bytes", Counter, Bytes, "Disk written", "As disk_read_bytes. Of everyone on the machine, and later than the job's write calls by the time that pages stay dirty.";
     MountTotalBytes, "mount_total_bytes", Gauge, Bytes, "Space, total", "statvfs of local mounts; network mounts are not asked, they may hang.";
-    MountUsedBytes, "mount_used_bytes", Gauge, Bytes, "Space, used", "statvfs.";
+    MountUsedBytes, "mount_used_bytes", Gauge, Bytes, "Space, used", "statvfs, read every ten seconds. Of everyone: the job is not told apart.";
     MountFreeBytes, "mount_free_bytes", Gauge, Bytes, "Space, free", "statvfs, what an ordinary user may still use.";
     NetReceiveBytes, "net_receive_bytes", Counter, Bytes, "Network received",
         "/proc/net/dev of this network namespace, loopback left out of the sum. Of the machine, never of the job alone.";
-    NetTransmitBytes, "net_transmit_bytes", Counter, Bytes, "Network sent", "/proc/net/dev.";
+    NetTransmitBytes, "net_transmit_bytes", Counter, Bytes, "Network sent", "As net_receive_bytes.";
     GpuMemoryBytes, "gpu_memory_bytes", Gauge, Bytes, "GPU RAM",
         "Device: memory in use. Job scopes: memory of the job's processes on it.";
-    GpuMemoryTotalBytes, "gpu_memory_total_bytes", Gauge, Bytes, "GPU RAM, capacity", "Driver.";
+    GpuMemoryTotalBytes, "gpu_memory_total_bytes", Gauge, Bytes, "GPU RAM, capacity", "As the driver tells it.";
     GpuBusyPpm, "gpu_busy_ppm", Gauge, Ppm, "GPU use",
-        "Device: share of time that any kernel ran. Job scopes: SM or engine share of the job's processes. Summed over devices it may exceed one million.";
-    GpuMemoryBusyPpm, "gpu_memory_busy_ppm", Gauge, Ppm, "GPU memory controller use", "Driver.";
-    GpuPowerMw, "gpu_power_mw", Gauge, Milliwatts, "GPU power", "Driver.";
-    GpuEnergyUj, "gpu_energy_uj", Counter, Microjoules, "GPU energy", "Driver counter, else integrated power.";
-    GpuTemperatureMc, "gpu_temperature_mc", Gauge, Millicelsius, "GPU temperature", "Driver.";
-    GpuClockSmHz, "gpu_clock_sm_hz", Gauge, Hertz, "GPU clock", "Driver.";
-    GpuClockMemoryHz, "gpu_clock_memory_hz", Gauge, Hertz, "GPU memory clock", "Driver.";
+        "Device: share of time that any kernel ran, however few of its cores it kept busy: 100 % is not a full GPU. Job scopes: SM or engine share of the job's processes. Summed over devices it may exceed one million.";
+    GpuMemoryBusyPpm, "gpu_memory_busy_ppm", Gauge, Ppm, "GPU memory controller use", "Share of time that the device's memory was read or written, by the driver.";
+    GpuPowerMw, "gpu_power_mw", Gauge, Milliwatts, "GPU power", "By the driver: of the whole board, and on some boards an average over up to a second.";
+    GpuEnergyUj, "gpu_energy_uj", Counter, Microjoules, "GPU energy", "The driver's counter, else power integrated over the ticks. Of the device, others' work on it included.";
+    GpuTemperatureMc, "gpu_temperature_mc", Gauge, Millicelsius, "GPU temperature", "As the driver tells it.";
+    GpuClockSmHz, "gpu_clock_sm_hz", Gauge, Hertz, "GPU clock", "Clock of the cores, by the driver.";
+    GpuClockMemoryHz, "gpu_clock_memory_hz", Gauge, Hertz, "GPU memory clock", "By the driver.";
     GpuThrottleBits, "gpu_throttle_bits", Gauge, Bits, "GPU throttle reasons", "NVML clocks event reasons.";
-    GpuPcieReceiveBytesPerS, "gpu_pcie_receive_bytes_per_s", Gauge, BytesPerSecond, "PCIe received", "Driver.";
-    GpuPcieTransmitBytesPerS, "gpu_pcie_transmit_bytes_per_s", Gauge, BytesPerSecond, "PCIe sent", "Driver.";
-    EnergyPackageUj, "energy_package_uj", Counter, Microjoules, "CPU package energy", "powercap (RAPL), wrap-around handled.";
-    EnergyDramUj, "energy_dram_uj", Counter, Microjoules, "DRAM energy", "powercap (RAPL), wrap-around handled.";
+    GpuPcieReceiveBytesPerS, "gpu_pcie_receive_bytes_per_s", Gauge, BytesPerSecond, "PCIe received", "By the driver, measured over 20 ms at the moment it is asked.";
+    GpuPcieTransmitBytesPerS, "gpu_pcie_transmit_bytes_per_s", Gauge, BytesPerSecond, "PCIe sent", "As gpu_pcie_receive_bytes_per_s.";
+    EnergyPackageUj, "energy_package_uj", Counter, Microjoules, "CPU package energy", "powercap (RAPL), wrap-around handled; mostly readable by root only. Of the machine; the job's share is an estimate by CPU time.";
+    EnergyDramUj, "energy_dram_uj", Counter, Microjoules, "DRAM energy", "As energy_package_uj, where the processor has such a counter.";
 }
 
 impl Metric {

@@ -19,9 +19,9 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// At a tick; `departed` left since the tick before and were not reaped by us.
-    pub fn take(&mut self, tree: &Tree, now_ns: u64, departed: u64) {
-        let (mut certain_bytes, mut uncertain, mut file_bytes) = (0, departed, 0);
+    /// At a tick; `others` lived since the tick before and cannot be read any more, or not yet.
+    pub fn take(&mut self, tree: &Tree, now_ns: u64, others: u64) {
+        let (mut certain_bytes, mut uncertain, mut file_bytes) = (0, others, 0);
         for process in &tree.processes {
             file_bytes += process.rss_file_bytes;
             if process.slow_at_ns == now_ns {
@@ -40,10 +40,21 @@ impl Peaks {
         self.file_bytes = self.file_bytes.max(file_bytes);
     }
 
+    /// After the last tick `others` lived that no tick will show.
+    pub fn add_uncertain(&mut self, others: u64) {
+        self.uncertain = self.uncertain.max(others);
+    }
+
     /// Upper bound of the combined peak. `largest_bytes` is the largest mark of any process of the tree, where
-    /// known for certain; `group_peak_bytes` the kernel's peak of a group of the job's own.
-    pub fn upper_bytes(&self, largest_bytes: Option<u64>, group_peak_bytes: Option<u64>) -> Option<u64> {
-        let by_marks = match (self.has_unseen, self.uncertain, largest_bytes) {
+    /// known for certain; `group_peak_bytes` the kernel's peak of a group of the job's own. `all_were_counted`
+    /// says that those that no tick met are among the uncertain ones.
+    pub fn upper_bytes(
+        &self,
+        largest_bytes: Option<u64>,
+        group_peak_bytes: Option<u64>,
+        all_were_counted: bool,
+    ) -> Option<u64> {
+        let by_marks = match (self.has_unseen && !all_were_counted, self.uncertain, largest_bytes) {
             (true, ..) => None,
             (false, 0, _) => Some(self.certain_bytes),
             (false, uncertain, Some(largest)) => Some(self.certain_bytes + uncertain * largest),

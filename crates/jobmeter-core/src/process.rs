@@ -39,6 +39,8 @@ pub struct Process {
     pub id: ProcessId,
     pub is_main: bool,
     pub parent_pid: i32,
+    /// The command name has changed since it was last told.
+    pub is_renamed: bool,
     /// Last `stat`; for leaves it is up to one slow period old.
     pub stat: stat::Stat,
     /// Own CPU time by the process CPU clock, every tick.
@@ -66,6 +68,8 @@ pub struct Process {
     pub slow_at_ns: u64,
     pub threads_scanned_at_ns: u64,
     statm_file: Option<OwnedFd>,
+    /// `statm_file` is that of another thread, which may end before the process does.
+    statm_is_of_thread: bool,
     stat_file: Option<OwnedFd>,
     children_file: Option<OwnedFd>,
 }
@@ -88,6 +92,7 @@ impl Process {
             id: ProcessId { pid, start_ticks: stat.start_ticks },
             is_main,
             parent_pid: stat.parent_pid,
+            is_renamed: false,
             stat,
             cpu_ns: 0,
             rss_bytes: 0,
@@ -106,6 +111,7 @@ impl Process {
             slow_at_ns: 0,
             threads_scanned_at_ns: 0,
             statm_file: keep(PathBuffer::proc(pid, "statm")),
+            statm_is_of_thread: false,
             children_file: keep(PathBuffer::task(pid, pid, "children")),
             stat_file: is_main.then_some(stat_file),
         };
@@ -121,16 +127,14 @@ impl Process {
     /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
     /// reaped, also when the pid is reused, and so guards the clock that is asked by pid right after it.
     pub fn read_fast(&mut self, scale: Scale, buffer: &mut [u8]) -> Presence {
-        let read = match &self.statm_file {
+        let mut read = match &self.statm_file {
             Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
-            None => {
-                // Without a descriptor of its own the identity must be checked first.
-                if self.read_stat(buffer) == Presence::Gone {
-                    return Presence::Gone;
-                }
-                sys::read_proc(self.id.pid, "statm", buffer).map(<[u8]>::len)
-            }
+            None => self.read_own_statm(buffer),
         };
+        if read.is_err() && self.statm_is_of_thread {
+            (self.statm_file, self.statm_is_of_thread) = (None, false);
+            read = self.read_own_statm(buffer);
+        }
         let Ok(length) = read else { return Presence::Gone };
         let Some(cpu_ns) = sys::process_cpu_ns(self.id.pid) else { return Presence::Gone };
         self.cpu_ns = cpu_ns.max(self.cpu_ns);
@@ -140,6 +144,14 @@ impl Process {
             self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
         }
         Presence::Here
+    }
+
+    /// Without a kept descriptor the identity must be checked first.
+    fn read_own_statm(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.read_stat(buffer) == Presence::Gone {
+            return Err(std::io::ErrorKind::NotFound.into());
+        }
+        sys::read_proc(self.id.pid, "statm", buffer).map(<[u8]>::len)
     }
 
     pub fn read_stat(&mut self, buffer: &mut [u8]) -> Presence {
@@ -154,6 +166,7 @@ impl Process {
             return Presence::Gone;
         }
         self.parent_pid = stat.parent_pid;
+        self.is_renamed |= stat.name != self.stat.name;
         self.stat = stat;
         Presence::Here
     }
@@ -198,6 +211,7 @@ impl Process {
             && let Some(tid) = other
         {
             self.statm_file = sys::open_read(PathBuffer::task(self.id.pid, tid, "statm").as_c_str()).ok();
+            self.statm_is_of_thread = true;
         }
     }
 

@@ -6,6 +6,7 @@ use crate::finish::Ending;
 use crate::marks::MarkReceiver;
 use crate::meter::{Meter, Target};
 use crate::perf::InheritedClock;
+use crate::perf_ring::PerfRing;
 use crate::sentinel::Sentinel;
 use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
 use crate::summary::{Limits, RunInfo, Summary};
@@ -27,6 +28,8 @@ pub struct RunOptions {
     pub grace_ns: u64,
     pub wait_descendants: bool,
     pub use_cgroup: bool,
+    /// Events and clocks of perf, where they may be had.
+    pub use_perf: bool,
 }
 
 #[derive(Debug)]
@@ -87,11 +90,25 @@ impl Supervisor {
         spawn::become_subreaper();
         let membership = Membership::read(Path::new("/"), "self");
         let group = if options.use_cgroup { JobGroup::create(&membership).ok() } else { None };
+        let mut events = match options.use_perf {
+            true => PerfRing::open_machine(),
+            false => Err("not wanted".to_owned()),
+        };
+        let wants_tree_events = options.use_perf && events.is_err();
+        let wants_clock = options.use_perf && group.is_none();
         let mut clock = None;
-        let mut attach = |pid| clock = InheritedClock::open(pid).ok();
+        let mut attach = |pid| {
+            if wants_clock {
+                clock = InheritedClock::open(pid).ok();
+            }
+            if wants_tree_events {
+                events = PerfRing::open_tree(pid);
+            }
+        };
         let spawned = {
             let joins = group.as_ref().map_or(&[][..], |group| group.joins());
-            let attach: Option<&mut dyn FnMut(i32)> = if group.is_none() { Some(&mut attach) } else { None };
+            let attach: Option<&mut dyn FnMut(i32)> =
+                if wants_clock || wants_tree_events { Some(&mut attach) } else { None };
             spawn::spawn(&options.command, &signals, joins, attach).map_err(LaunchError::Spawn)?
         };
         let oom_kills_before = match &group {
@@ -104,6 +121,7 @@ impl Supervisor {
         meter.set_started_ns(spawned.started_ns);
         meter.set_group(group);
         meter.set_inherited_clock(clock);
+        meter.set_process_events(events);
         let sentinel = Sentinel::start();
         if let Some(sentinel) = &sentinel {
             meter.exclude(sentinel.pid());
@@ -161,7 +179,7 @@ impl Supervisor {
         }
     }
 
-    fn wait_for_something(&self) -> io::Result<()> {
+    fn wait_for_something(&mut self) -> io::Result<()> {
         let marks = self.marks.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         let timeout_ms = match self.deadline_ns {
             Some(deadline_ns) => {
@@ -170,8 +188,12 @@ impl Supervisor {
             }
             None => -1,
         };
-        let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks];
-        sys::wait_readable(&fds, timeout_ms).map(|_| ())
+        let events = self.meter.events_fd();
+        let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks, events];
+        if sys::wait_readable(&fds, timeout_ms)? & 8 != 0 {
+            self.meter.follow_events(false);
+        }
+        Ok(())
     }
 
     /// Passes on what was meant for the job and did not reach it by itself.
@@ -238,8 +260,9 @@ impl Supervisor {
     }
 
     fn take_marks(&mut self) {
-        for mark in self.marks.as_mut().map(MarkReceiver::take).unwrap_or_default() {
-            self.meter.mark(&mark.name, mark.kind, mark.pid, mark.tid);
+        let meter = &mut self.meter;
+        if let Some(marks) = &mut self.marks {
+            marks.each(|mark| meter.mark(&mark.name, mark.kind, mark.pid, mark.tid));
         }
     }
 

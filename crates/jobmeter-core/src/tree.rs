@@ -9,6 +9,9 @@ use std::collections::HashMap;
 /// Descriptors kept per process: statm and children; a third (stat) for parents.
 const FILES_PER_PROCESS: u64 = 2;
 
+/// Processes between two calls of `breathe`.
+const BREATH: usize = 128;
+
 pub struct Tree {
     pub processes: Vec<Process>,
     by_pid: HashMap<i32, usize>,
@@ -82,10 +85,25 @@ impl Tree {
         Some(process)
     }
 
-    /// The fast reads of all members; `departed` gets the ones that are gone.
-    pub fn refresh(&mut self, now_ns: u64, slow_period_ns: u64, departed: &mut Vec<i32>) {
+    /// Undoes [`Tree::remove`].
+    pub fn put_back(&mut self, process: Process) {
+        self.kept_files += FILES_PER_PROCESS;
+        self.insert(process);
+    }
+
+    /// The fast reads of all members; `departed` gets the ones that are gone. `breathe` is called now and then.
+    pub fn refresh(
+        &mut self,
+        now_ns: u64,
+        slow_period_ns: u64,
+        departed: &mut Vec<i32>,
+        breathe: &mut dyn FnMut(),
+    ) {
         let (scale, buffer) = (self.scale, &mut self.buffer);
-        for process in &mut self.processes {
+        for (index, process) in self.processes.iter_mut().enumerate() {
+            if index % BREATH == BREATH - 1 {
+                breathe();
+            }
             let mut presence = process.read_fast(scale, buffer);
             let slow_due = now_ns >= process.slow_at_ns + slow_period_ns;
             if presence == Presence::Here && slow_due {
@@ -110,8 +128,14 @@ impl Tree {
         }
     }
 
-    /// Finds members that were born since the last call; `born` gets their pids.
-    pub fn discover(&mut self, now_ns: u64, interval_ns: u64, born: &mut Vec<i32>) {
+    /// Finds members that were born since the last call; `born` gets their pids. `breathe` as in `refresh`.
+    pub fn discover(
+        &mut self,
+        now_ns: u64,
+        interval_ns: u64,
+        born: &mut Vec<i32>,
+        breathe: &mut dyn FnMut(),
+    ) {
         if !self.has_children_lists {
             return self.discover_by_scan(born);
         }
@@ -119,11 +143,14 @@ impl Tree {
             let found = &mut self.found;
             found.clear();
             read_thread_children(adopter, adopter, &mut self.buffer, &mut |pid| found.push(pid));
-            self.adopt_found(born);
+            self.adopt_found(born, breathe);
         }
         // Grows while it is walked: children of new members are found in the same pass.
         let mut index = 0;
         while index < self.processes.len() {
+            if index % BREATH == BREATH - 1 {
+                breathe();
+            }
             let process = &mut self.processes[index];
             let found = &mut self.found;
             found.clear();
@@ -140,15 +167,18 @@ impl Tree {
                         process.keep_stat_open();
                     }
                 }
-                self.adopt_found(born);
+                self.adopt_found(born, breathe);
             }
             index += 1;
         }
     }
 
     /// Adds those of `found` that are not members yet.
-    fn adopt_found(&mut self, born: &mut Vec<i32>) {
+    fn adopt_found(&mut self, born: &mut Vec<i32>, breathe: &mut dyn FnMut()) {
         for at in 0..self.found.len() {
+            if at % BREATH == BREATH - 1 {
+                breathe();
+            }
             let pid = self.found[at];
             if !self.by_pid.contains_key(&pid) && !self.excluded.contains(&pid) {
                 self.add(pid, born);

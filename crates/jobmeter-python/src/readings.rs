@@ -56,11 +56,11 @@ impl ProcessReading {
     fn take(pid: i32, children: bool) -> Option<ProcessReading> {
         let mut tree = Tree::new(pid, None)?;
         if children {
-            tree.discover(0, 0, &mut Vec::new());
+            tree.discover(0, 0, &mut Vec::new(), &mut || {});
         }
         let mut gone = Vec::new();
         // A period of zero: every member gets its slow reads (stat, io) now.
-        tree.refresh(FOR_EVER_NS, 0, &mut gone);
+        tree.refresh(FOR_EVER_NS, 0, &mut gone, &mut || {});
         for pid in gone {
             tree.remove(pid);
         }

@@ -1,12 +1,14 @@
-//! Run identifiers: UTC time to the second and six random hexadecimal digits, `20261115T220212-1f3a9c`.
-//! They sort by time as text and are safe as file names.
+//! Run identifiers: UTC time to the second, three hexadecimal digits of the second's 4096 parts and five random
+//! ones, `20261115T220212-1f3a9c07`. They sort by time as text, so that of two quick runs the later one is the last,
+//! and are safe as file names.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A new identifier for a run that begins at this moment of the wall clock.
 pub fn new_run_id(started_unix_ns: u64) -> String {
-    let random = random_bits() & 0xff_ffff;
-    format!("{}-{random:06x}", utc_compact(started_unix_ns))
+    let random = random_bits() & 0xf_ffff;
+    let part = started_unix_ns % 1_000_000_000 * 4096 / 1_000_000_000;
+    format!("{}-{part:03x}{random:05x}", utc_compact(started_unix_ns))
 }
 
 /// Whether a text may be an identifier, whole or as a prefix: nothing that means something in a path.
@@ -94,8 +96,15 @@ mod tests {
     #[test]
     fn identifiers_have_their_shape_and_differ() {
         let (a, b) = (new_run_id(1_794_780_132_000_000_000), new_run_id(1_794_780_132_000_000_000));
-        assert!(a.starts_with("20261115T220212-") && a.len() == 22 && is_id_like(&a), "{a}");
+        assert!(a.starts_with("20261115T220212-") && a.len() == 24 && is_id_like(&a), "{a}");
         assert_ne!(a, b);
+    }
+
+    #[test]
+    fn runs_of_the_same_second_sort_by_time() {
+        let ids: Vec<String> =
+            (0..1000).map(|ms| new_run_id(1_794_780_132_000_000_000 + ms * 1_000_000)).collect();
+        assert!(ids.is_sorted(), "{ids:?}");
     }
 
     proptest! {

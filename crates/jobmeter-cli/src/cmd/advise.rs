@@ -135,7 +135,7 @@ fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, Stri
 }
 
 fn store() -> Result<Store, String> {
-    Store::open_default().map_err(|e| e.to_string())
+    crate::config::store()
 }
 
 /// All stored runs of the name of the one given, or that one alone.

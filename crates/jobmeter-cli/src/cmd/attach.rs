@@ -2,6 +2,7 @@
 
 use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
+use crate::config::Settings;
 use jobmeter_core::cgroup::Membership;
 use jobmeter_core::summary::Warning;
 use jobmeter_core::supervise::job_limits;
@@ -27,7 +28,8 @@ fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn main(args: AttachArgs) -> Result<u8, String> {
+pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
+    args.measure.configure(Settings::load()?);
     args.measure.check_outputs()?;
     args.measure.gpu.check()?;
     watch::check_target(args.pid).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! `jobmeter check`: finished runs against budgets.
 
-use super::views::load_runs;
+use super::views::{Phases, load_runs};
 use jobmeter_core::units::{parse_bytes, parse_duration_ns, parse_ratio};
 use jobmeter_insight::check::{
     Budget, BudgetKind, EXIT_EXCEEDED, EXIT_UNDECIDED, Report, baseline_budgets, check, github, junit, text,
@@ -88,10 +88,10 @@ pub(crate) struct CheckArgs {
 }
 
 pub(crate) fn main(args: CheckArgs) -> Result<u8, String> {
-    let runs = load_runs(&args.runs)?;
+    let runs = load_runs(&args.runs, Phases::Skip)?;
     let mut budgets = args.budgets.budgets();
     if !args.baseline.is_empty() {
-        budgets.extend(baseline_budgets(&load_runs(&args.baseline)?, &runs, args.tolerance));
+        budgets.extend(baseline_budgets(&load_runs(&args.baseline, Phases::Skip)?, &runs, args.tolerance));
     }
     if budgets.is_empty() {
         return Err("there is nothing to check; give a budget such as --max-ram 8GiB, or a --baseline".into());

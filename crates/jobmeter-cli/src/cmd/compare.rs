@@ -1,6 +1,6 @@
 //! `jobmeter compare`: runs side by side, and whether the difference is more than noise.
 
-use super::views::load_runs;
+use super::views::{Phases, load_runs};
 use jobmeter_core::units::parse_ratio;
 use jobmeter_insight::check::EXIT_EXCEEDED;
 use jobmeter_insight::compare::{Group, Options, Verdict, compare, markdown, text};
@@ -50,7 +50,9 @@ pub(crate) fn main(args: CompareArgs) -> Result<u8, String> {
     let groups = args
         .sets
         .iter()
-        .map(|set| Ok(Group { label: set.clone(), runs: load_runs(std::slice::from_ref(set))? }))
+        .map(|set| {
+            Ok(Group { label: set.clone(), runs: load_runs(std::slice::from_ref(set), Phases::Read)? })
+        })
         .collect::<Result<Vec<Group>, String>>()?;
     let options = Options { alpha: args.alpha, min_effect_ratio: args.min_effect, also: args.also };
     let comparison = compare(&groups, &options).map_err(|error| error.to_string())?;

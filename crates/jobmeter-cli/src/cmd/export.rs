@@ -3,7 +3,7 @@
 use jobmeter_record::export::layout::{Layout, export_layout, write_layout};
 use jobmeter_record::export::{Format, export_file, export_folder, export_sqlite, write_table};
 use jobmeter_record::table::Table;
-use jobmeter_record::{Damage, RecordError, Run, Store, text};
+use jobmeter_record::{Damage, RecordError, Run, text};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -43,8 +43,8 @@ pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     // The answer to a bad option comes before any file is looked for.
     let plan = plan(&args, output)?;
-    let run = Store::open_default()
-        .and_then(|store| store.select(&args.run))
+    let run = crate::config::store()?
+        .select(&args.run)
         .and_then(|path| Run::open(&path))
         .map_err(|error| error.to_string())?;
     match carry_out(&run, &plan, output, args.force) {

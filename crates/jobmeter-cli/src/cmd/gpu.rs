@@ -1,5 +1,6 @@
 //! What `run` and `attach` have to say of GPUs and energy.
 
+use crate::config::Settings;
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
 use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
@@ -29,7 +30,7 @@ fn parse_brand(text: &str) -> Result<Brand, String> {
     text.parse().map_err(|error: jobmeter_gpu::GpuError| error.to_string())
 }
 
-fn parse_intensity(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_intensity(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|grams: &f64| grams.is_finite() && *grams >= 0.0)
@@ -44,6 +45,13 @@ pub(crate) enum GpuJob {
 }
 
 impl GpuArgs {
+    /// Fills in what no flag has said.
+    pub(crate) fn configure(&mut self, settings: &Settings) {
+        let is_asked_for = self.gpu_uuids.is_some() || self.gpu_brand.is_some();
+        self.no_gpu |= settings.gpu == Some(false) && !is_asked_for;
+        self.carbon_intensity = self.carbon_intensity.or(settings.carbon_intensity);
+    }
+
     /// Refuses a list of GPUs that names none or a wrong one, before the job begins.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.gpu_uuids.is_none() {

@@ -1,7 +1,7 @@
 //! Runs by selector: a path, or what the store knows.
 
 use jobmeter_core::summary::Summary;
-use jobmeter_record::{Run, Store};
+use jobmeter_record::Run;
 use std::path::Path;
 
 /// Opens the run that `selector` names.
@@ -10,17 +10,13 @@ pub(crate) fn run(selector: &str) -> Result<Run, String> {
     let path = if path.is_file() {
         path.to_owned()
     } else {
-        let store = Store::open_default().map_err(|error| error.to_string())?;
+        let store = crate::config::store()?;
         store.select(selector).map_err(|error| error.to_string())?
     };
     Run::open(&path).map_err(|error| error.to_string())
 }
 
 /// Its summary, recomputed from the ticks where the run was cut short.
-pub(crate) fn summary(selector: &str) -> Result<Summary, String> {
-    Ok(summary_of(&run(selector)?))
-}
-
 pub(crate) fn summary_of(run: &Run) -> Summary {
     run.summary().unwrap_or_else(|| {
         let mut replay = jobmeter_core::replay::Replay::default();

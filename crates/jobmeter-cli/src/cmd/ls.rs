@@ -1,7 +1,7 @@
 //! `jobmeter ls`: the stored runs, newest first.
 
-use jobmeter_record::{ExitFilter, Filter, Store, clock, id, listing, text};
-use std::io::{IsTerminal, Write};
+use jobmeter_record::{ExitFilter, Filter, clock, id, listing, text};
+use std::io::Write;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -39,7 +39,7 @@ pub(crate) struct LsArgs {
 }
 
 pub(crate) fn main(args: LsArgs) -> Result<u8, String> {
-    let store = Store::open_default().map_err(|error| error.to_string())?;
+    let store = crate::config::store()?;
     let filter = filter(&args)?;
     let found = store.list(&filter, args.limit).map_err(|error| error.to_string())?;
     for (_, error) in &found.unreadable {
@@ -53,7 +53,7 @@ pub(crate) fn main(args: LsArgs) -> Result<u8, String> {
         let which = if filter.is_empty() { "" } else { " that fit" };
         format!("No stored runs{which} in {place}.\n")
     } else {
-        listing::text(&found.runs, terminal_width())
+        listing::text(&found.runs, super::terminal::width())
     };
     super::out::print(&out)
 }
@@ -85,16 +85,4 @@ fn filter(args: &LsArgs) -> Result<Filter, String> {
         exit,
         host: args.host.clone(),
     })
-}
-
-/// Columns of the terminal on standard output; `None` when it is a pipe or a file.
-fn terminal_width() -> Option<usize> {
-    if !std::io::stdout().is_terminal() {
-        return None;
-    }
-    // SAFETY: the kernel fills the struct we own.
-    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
-    // SAFETY: TIOCGWINSZ writes one winsize.
-    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
-    (answer == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
 }

@@ -1,5 +1,6 @@
 //! What `run` and `attach` have in common: options, the record, and where the summary goes.
 
+use crate::config::Settings;
 use jobmeter_core::summary::{Limits, RunInfo, Summary};
 use jobmeter_core::supervise::usable_cores;
 use jobmeter_core::units::parse_duration_ns;
@@ -36,8 +37,8 @@ pub(crate) struct MeasureArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     /// Summary as text or JSON
-    #[arg(short, long, value_enum, default_value = "text", help_heading = "Output")]
-    pub(crate) format: Format,
+    #[arg(short, long, value_enum, help_heading = "Output")]
+    pub(crate) format: Option<Format>,
     /// No summary on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -45,8 +46,8 @@ pub(crate) struct MeasureArgs {
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
     /// When to colour: auto, always or never
-    #[arg(long, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
-    pub(crate) color: Color,
+    #[arg(long, value_name = "WHEN", help_heading = "Output")]
+    pub(crate) color: Option<Color>,
 
     /// Name of the run, to find it again and to compare it
     #[arg(long, value_name = "NAME", help_heading = "Record")]
@@ -63,16 +64,19 @@ pub(crate) struct MeasureArgs {
     /// Store the command line as it is, secrets included
     #[arg(long, help_heading = "Record")]
     pub(crate) no_redact: bool,
+    /// From the configuration.
+    #[arg(skip)]
+    store: Option<PathBuf>,
 }
 
-fn parse_interval(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_interval(text: &str) -> Result<u64, String> {
     match parse_duration_ns(text).map_err(|error| error.to_string())? {
         ns if ns < 1_000_000 => Err(format!("{text} is too short; the shortest interval is 1ms")),
         ns => Ok(ns),
     }
 }
 
-fn parse_cores(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_cores(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|cores: &f64| cores.is_finite() && *cores > 0.0)
@@ -89,6 +93,18 @@ fn parse_tag(text: &str) -> Result<(String, String), String> {
 }
 
 impl MeasureArgs {
+    /// Fills in what no flag has said.
+    pub(crate) fn configure(&mut self, settings: Settings) {
+        self.gpu.configure(&settings);
+        self.interval = self.interval.or(settings.interval_ns);
+        self.expected_cores = self.expected_cores.or(settings.expected_cores);
+        self.format = self.format.or(settings.format);
+        self.color = self.color.or(settings.color);
+        self.no_record |= settings.record == Some(false) && self.record.is_none();
+        self.no_redact |= settings.redact == Some(false);
+        self.store = settings.store;
+    }
+
     /// Bad output paths are found out before the job starts, not after it ran for hours.
     pub(crate) fn check_outputs(&self) -> Result<(), String> {
         for path in [&self.output, &self.record].into_iter().flatten() {
@@ -142,7 +158,11 @@ impl MeasureArgs {
                 Writer::create(Target::New(path.clone()), info).map(|writer| (writer, path.clone()))
             }
             None => {
-                Store::open_default().and_then(|store| Ok((store.create(info)?, store.path_of(&info.id)?)))
+                let store = match &self.store {
+                    Some(directory) => Ok(Store::at(directory)),
+                    None => Store::open_default(),
+                };
+                store.and_then(|store| Ok((store.create(info)?, store.path_of(&info.id)?)))
             }
         };
         match opened {
@@ -154,12 +174,12 @@ impl MeasureArgs {
     /// Sends the summary where it belongs. Errors are said on standard error: the job's result stands.
     pub(crate) fn deliver(&self, summary: &Summary, record: Option<&Record>) {
         if let Some(path) = &self.output {
-            let text = self.render(summary, Style { colored: self.color == Color::Always });
+            let text = self.render(summary, Style { colored: self.color == Some(Color::Always) });
             if let Err(error) = write_aside(path, text.as_bytes(), self.force) {
                 say(&format!("jobmeter: cannot write the summary to {}: {error}", shown(path)));
             }
         } else if !self.quiet {
-            let style = Style::choose(self.color, std::io::stderr().is_terminal());
+            let style = Style::choose(self.color.unwrap_or(Color::Auto), std::io::stderr().is_terminal());
             say(self.render(summary, style).trim_end());
         }
         if self.verbose && !self.quiet {
@@ -174,7 +194,7 @@ impl MeasureArgs {
     }
 
     fn render(&self, summary: &Summary, style: Style) -> String {
-        match self.format {
+        match self.format.unwrap_or(Format::Text) {
             Format::Text => jobmeter_report::text::summary(summary, style),
             Format::Json => to_json(summary),
         }

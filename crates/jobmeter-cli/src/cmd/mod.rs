@@ -21,4 +21,5 @@ pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod servers;
 pub(crate) mod show;
+pub(crate) mod terminal;
 pub(crate) mod views;

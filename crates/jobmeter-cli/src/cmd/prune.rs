@@ -1,7 +1,7 @@
 //! `jobmeter prune`: old runs out of the store.
 
 use jobmeter_core::units::parse_duration_ns;
-use jobmeter_record::{PruneRule, Store, id, listing};
+use jobmeter_record::{PruneRule, id, listing};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "With both limits a run goes only when it is beyond both. Running runs stay.
@@ -22,7 +22,7 @@ pub(crate) struct PruneArgs {
 }
 
 pub(crate) fn main(args: PruneArgs) -> Result<u8, String> {
-    let store = Store::open_default().map_err(|error| error.to_string())?;
+    let store = crate::config::store()?;
     let started_before_unix_ns = match &args.older_than {
         Some(age) => {
             let age_ns = parse_duration_ns(age).map_err(|error| error.to_string())?;

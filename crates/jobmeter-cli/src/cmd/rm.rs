@@ -1,7 +1,5 @@
 //! `jobmeter rm`: chosen runs out of the store.
 
-use jobmeter_record::Store;
-
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter rm last
@@ -16,7 +14,7 @@ pub(crate) struct RmArgs {
 }
 
 pub(crate) fn main(args: RmArgs) -> Result<u8, String> {
-    let store = Store::open_default().map_err(|error| error.to_string())?;
+    let store = crate::config::store()?;
     // Everything is found before anything is removed: `rm last last~1` means two runs as listed now.
     let mut paths = Vec::new();
     for selector in &args.runs {

@@ -1,30 +1,44 @@
 //! `jobmeter run -- CMD`: the job under the meter, its exit status ours.
 
+use super::check::BudgetArgs;
 use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
+use crate::config::Settings;
+use jobmeter_core::Summary;
 use jobmeter_core::spawn::SpawnError;
 use jobmeter_core::supervise::{LaunchError, RunOptions, Supervisor};
 use jobmeter_core::text::printable;
 use jobmeter_core::units::parse_duration_ns;
+use jobmeter_insight::check::{Outcome, check, inline_exit_code, text};
+use jobmeter_insight::compare::RunView;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
+/// Between TERM and KILL, where nobody says otherwise.
+const USUAL_GRACE_NS: u64 = 10_000_000_000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter run -- python train.py
   jobmeter run --timeout 2h --name nightly --tag branch=main -- ./simulate input.toml
   jobmeter run -i 10ms -f json -o usage.json -- make -j8
-  jobmeter run -e 'sh -c \"sort big.txt | uniq -c\"'")]
+  jobmeter run --max-ram 8GiB --max-time 10m --fail-on-budget -- make test
+  jobmeter run -e 'sh -c \"sort big.txt | uniq -c\"'
+
+Settings: flags, then JOBMETER_INTERVAL and the like, then ./jobmeter.toml, then the user's file.
+
+Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure,
+126 not executable, 127 not found; with --fail-on-budget, after a job that ended well:
+123 over a budget, 122 undecided.")]
 pub(crate) struct RunArgs {
     /// End the job after this time: TERM, then KILL; exit code 124
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Running")]
     timeout: Option<u64>,
-    /// Time between TERM and KILL at the time limit
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s", help_heading = "Running")]
-    grace: u64,
+    /// Time between TERM and KILL at the time limit; without it 10s
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Running")]
+    grace: Option<u64>,
     /// Measure on until the last descendant has ended
     #[arg(long, help_heading = "Running")]
     wait_descendants: bool,
@@ -40,28 +54,44 @@ pub(crate) struct RunArgs {
     /// Make no cgroup for the job
     #[arg(long, help_heading = "Measuring")]
     no_cgroup: bool,
+    /// Use no perf events: processes that live between two ticks are then not told one by one
+    #[arg(long, help_heading = "Measuring")]
+    no_perf: bool,
     #[command(flatten)]
     measure: MeasureArgs,
     /// The command and its arguments
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
+    #[command(flatten)]
+    budgets: BudgetArgs,
+    /// Exit with 123 when a job that ended well is over a budget, with 122 when that cannot be told
+    #[arg(long, help_heading = "Budgets")]
+    fail_on_budget: bool,
 }
 
 fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 
-pub(crate) fn main(args: RunArgs) -> Result<u8, String> {
+pub(crate) fn main(mut args: RunArgs) -> Result<u8, String> {
     let command = command_of(&args)?;
+    let settings = Settings::load()?;
+    args.grace = args.grace.or(settings.grace_ns);
+    args.no_cgroup |= settings.cgroup == Some(false);
+    args.measure.configure(settings);
+    if args.fail_on_budget && args.budgets.budgets().is_empty() {
+        return Err("--fail-on-budget has no budget; give one such as --max-ram 8GiB".to_owned());
+    }
     args.measure.check_outputs()?;
     args.measure.gpu.check()?;
     let options = RunOptions {
         command,
         interval_ns: args.measure.interval,
         timeout_ns: args.timeout,
-        grace_ns: args.grace,
+        grace_ns: args.grace.unwrap_or(USUAL_GRACE_NS),
         wait_descendants: args.wait_descendants,
         use_cgroup: !args.no_cgroup,
+        use_perf: !args.no_perf,
     };
     let command = options.command.clone();
     let supervisor = match Supervisor::launch(options) {
@@ -117,7 +147,25 @@ fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> 
     if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {
         say(&text);
     }
-    Ok(outcome.exit_code())
+    Ok(judge(args, summary, outcome.exit_code()))
+}
+
+/// The budgets, a line each; the exit code that results. The job's own failure wins.
+fn judge(args: &RunArgs, summary: Summary, job_code: u8) -> u8 {
+    let budgets = args.budgets.budgets();
+    if budgets.is_empty() {
+        return job_code;
+    }
+    let mut report = check(&RunView { summary, phases: Vec::new(), label: String::new() }, &budgets);
+    let code = if args.fail_on_budget { inline_exit_code(job_code, &report, false) } else { job_code };
+    if args.measure.quiet {
+        report.lines.retain(|line| line.outcome != Outcome::Holds);
+    }
+    let lines = text(&report);
+    if !report.lines.is_empty() {
+        say(lines.trim_end());
+    }
+    code
 }
 
 fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {

@@ -2,7 +2,8 @@
 
 use jobmeter_core::Summary;
 use jobmeter_insight::compare::{PhaseFigures, RunView};
-use jobmeter_record::{Run, Store};
+use jobmeter_record::Run;
+use jobmeter_record::table::Phase;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -24,9 +25,16 @@ enum One {
     Plain(Box<Summary>),
 }
 
+/// Phases are in the ticks, not in the summary: reading them takes the whole file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phases {
+    Read,
+    Skip,
+}
+
 /// The runs that the selectors name, in their order. Besides what the store understands (a run file, `last~2`,
 /// an id, `name:train`, `train:*`), a selector may be a summary's JSON file or a directory of either kind.
-pub(crate) fn load_runs(selectors: &[String]) -> Result<Vec<RunView>, String> {
+pub(crate) fn load_runs(selectors: &[String], phases: Phases) -> Result<Vec<RunView>, String> {
     let mut runs = Vec::new();
     for selector in selectors {
         let path = Path::new(selector);
@@ -38,12 +46,12 @@ pub(crate) fn load_runs(selectors: &[String]) -> Result<Vec<RunView>, String> {
                 return Err(format!("the directory {selector:?} holds no .jobmeter or .json file of a run"));
             }
             for file in files {
-                runs.extend(load_path(&file)?);
+                runs.extend(load_path(&file, phases)?);
             }
         } else {
-            let store = Store::open_default().map_err(|error| error.to_string())?;
+            let store = crate::config::store()?;
             for path in store.select_all(selector).map_err(|error| error.to_string())? {
-                runs.extend(load_path(&path)?);
+                runs.extend(load_path(&path, phases)?);
             }
         }
     }
@@ -68,13 +76,29 @@ fn run_files(directory: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn load_path(path: &Path) -> Result<Vec<RunView>, String> {
+fn load_path(path: &Path, phases: Phases) -> Result<Vec<RunView>, String> {
     let shown = path.to_string_lossy();
     if is_json(path) {
         return load_json(path, &shown);
     }
     let run = Run::open(path).map_err(|error| error.to_string())?;
-    Ok(vec![view(super::load::summary_of(&run), Vec::new(), &shown)])
+    let phases = match phases {
+        Phases::Read => run.phases().into_iter().map(phase_figures).collect(),
+        Phases::Skip => Vec::new(),
+    };
+    Ok(vec![view(super::load::summary_of(&run), phases, &shown)])
+}
+
+fn phase_figures(phase: Phase) -> PhaseFigures {
+    PhaseFigures {
+        name: phase.name,
+        calls: phase.calls,
+        time_ns: phase.time_total_ns,
+        cpu_ns: phase.cpu_ns,
+        peak_rss_bytes: phase.peak_rss_bytes,
+        read_bytes: phase.read_storage_bytes,
+        write_bytes: phase.write_storage_bytes,
+    }
 }
 
 fn view(summary: Summary, phases: Vec<PhaseFigures>, fallback: &str) -> RunView {

@@ -3,15 +3,21 @@
 //! `cpu`, `memory`, `kills` and `scale` are heavy and run one at a time (see `.config/nextest.toml`).
 
 mod attach;
+mod budgets;
+mod config;
 mod cpu;
+mod definitions;
 mod help;
 mod inherit;
 mod kills;
 mod memory;
 mod names;
 mod output;
+mod phases;
+mod processes;
 mod record;
 mod scale;
+mod show;
 mod signals;
 mod status;
 mod streams;

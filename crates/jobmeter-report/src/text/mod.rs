@@ -1,10 +1,18 @@
-//! The summary as text: a dozen aligned lines for people, then what to know about the numbers.
+//! A run as text: the summary in a dozen aligned lines with what to know about the numbers, and the tables and
+//! sparklines of `show`.
 
 mod gpu;
 mod lines;
+mod phases;
+mod processes;
 mod style;
+mod table;
+mod timeline;
 
+pub use phases::{PhaseLine, phases};
+pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
+pub use timeline::{TimelineRow, timeline, timeline_rows};
 
 use jobmeter_core::Summary;
 

@@ -1,0 +1,95 @@
+//! What the command line says of itself: help held to the snapshots beside the tests, completions, the manual, and
+//! the page about the summary. `JOBMETER_UPDATE_SNAPSHOTS=1` writes the snapshots anew.
+
+use crate::help::{Room, Run};
+use jobmeter_core::Summary;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const SUBCOMMANDS: [&str; 5] = ["run", "attach", "show", "check", "mark"];
+
+fn say(room: &Room, arguments: &[&str]) -> Run {
+    let mut command = room.jobmeter(arguments);
+    command.env("COLUMNS", "100");
+    let run = room.finish(command);
+    assert_eq!(run.code, 0, "{arguments:?}: {}", run.stderr);
+    run
+}
+
+#[test]
+fn help_is_as_the_snapshots_have_it() {
+    let room = Room::new("help");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let update = std::env::var_os("JOBMETER_UPDATE_SNAPSHOTS").is_some();
+    for name in ["run", "attach", "show"] {
+        let text = String::from_utf8(say(&room, &[name, "--help"]).stdout).expect("UTF-8");
+        let path = folder.join(format!("help-{name}.txt"));
+        if update {
+            std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, &text)).expect("write");
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            text == kept,
+            "the help of {name} is not that of {}; look at it and run with JOBMETER_UPDATE_SNAPSHOTS=1:\n{text}",
+            path.display()
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+        assert!(text.contains("Examples:"), "{text}");
+    }
+}
+
+#[test]
+fn completions_know_the_subcommands_and_bash_can_read_them() {
+    let room = Room::new("completions");
+    for shell in ["bash", "zsh", "fish"] {
+        let text = String::from_utf8(say(&room, &["completions", shell]).stdout).expect("UTF-8");
+        for name in SUBCOMMANDS.into_iter().chain(["fail-on-budget", "timeline"]) {
+            assert!(text.contains(name), "{shell}: no {name}");
+        }
+        if shell == "bash" {
+            let mut bash = Command::new("bash").arg("-n").stdin(Stdio::piped()).spawn().expect("bash");
+            bash.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("write");
+            assert!(bash.wait().expect("wait").success(), "bash does not understand its completions");
+        }
+    }
+    let wrong = room.finish(room.jobmeter(&["completions", "tcsh"]));
+    assert_eq!(wrong.code, 125, "{}", wrong.stderr);
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_subcommand() {
+    let room = Room::new("manual");
+    let text = String::from_utf8(say(&room, &["man"]).stdout).expect("UTF-8");
+    assert!(text.contains(".TH jobmeter 1"), "{text}");
+    for name in SUBCOMMANDS {
+        assert!(text.contains(&format!(".TH jobmeter-{name} 1")), "no page for {name}");
+    }
+    assert!(text.contains("fail\\-on\\-budget"), "no option of run");
+}
+
+/// The page shows a summary that reads as one, and leaves out no key that a run has.
+#[test]
+fn the_page_about_the_summary_is_true() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/summary.md");
+    let page = std::fs::read_to_string(page).expect("docs/summary.md");
+    let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks: Vec<&str> = blocks.collect();
+    assert_eq!(blocks.len(), 2, "a figure and a whole summary");
+    serde_json::from_str::<jobmeter_core::Figure>(blocks[0]).expect("a figure");
+    let example: Summary = serde_json::from_str(blocks[1]).expect("a summary");
+    assert_eq!(example.schema_version, jobmeter_core::summary::SCHEMA_VERSION);
+
+    let room = Room::new("summary-page");
+    let run = room.run(&["--name", "n", "--tag", "k=v"], &["sh", "-c", "exit 1"]);
+    let fresh = serde_json::to_value(run.summary()).expect("JSON");
+    let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    let mut wanted = keys(&fresh);
+    for part in ["run", "verdict", "limits", "overhead"] {
+        wanted.extend(keys(&fresh[part]));
+    }
+    for key in wanted {
+        assert!(page.contains(&format!("`{key}`")), "docs/summary.md does not mention {key}");
+    }
+}

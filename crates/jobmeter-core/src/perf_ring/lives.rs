@@ -1,0 +1,223 @@
+//! Who lives, by the records: from fork to the exit of the last thread. Small, and dropped at the end of each
+//! life; what a record means for the meter comes back as a [`Change`].
+
+use super::record::{Record, What};
+use std::collections::HashMap;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Life {
+    /// `None` while only a tick has met the process: its record still waits.
+    pub(super) fork_ns: Option<u64>,
+    /// Set until the tree lets a member go, or the parent of another has waited for it.
+    pub(super) end_ns: Option<u64>,
+    pub(super) parent_pid: i32,
+    threads: u32,
+    pub(super) name: [u8; 16],
+    /// Its start is in the record.
+    pub(super) is_told: bool,
+    pub(super) has_forked: bool,
+    /// Read when it had ended and was not yet gone.
+    pub(super) last_cpu_ns: Option<u64>,
+    /// 0 while unknown.
+    pub(super) start_ticks: u64,
+    exec_ns: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A process whose start is in the record.
+    Renamed { pid: i32, name: [u8; 16] },
+    /// A process that a tick has met.
+    MemberEnded { pid: i32 },
+    /// A process that no tick has met so far; it may still be met while nobody has waited for it.
+    UnmetEnded { pid: i32 },
+    /// The pid has been given to a new process: the one before is gone.
+    Replaced { pid: i32, before: Life },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    by_pid: HashMap<i32, Life>,
+    /// Records tell of the job alone: a stranger among them means that something was missed.
+    is_of_tree: bool,
+    /// Records were missed.
+    pub(super) has_doubt: bool,
+    /// Processes that the tree let go before their last records came, and until when those are theirs.
+    let_go: Vec<(i32, u64)>,
+    passed: Vec<(u64, u64)>,
+    passed_together: u64,
+}
+
+/// No program gets from exec to its end in less: it has to be mapped and entered.
+const SHORTEST_PROGRAM_NS: u64 = 30_000;
+
+/// Lives that passed unmet are folded into a count at this many.
+const MAX_PASSED: usize = 8192;
+
+impl Lives {
+    pub(super) fn new(is_of_tree: bool) -> Lives {
+        Lives { is_of_tree, ..Lives::default() }
+    }
+
+    /// A process that is there before its records are read: main.
+    pub(super) fn begin(
+        &mut self,
+        pid: i32,
+        fork_ns: Option<u64>,
+        parent_pid: i32,
+        name: [u8; 16],
+        is_told: bool,
+    ) {
+        let life = Life {
+            fork_ns,
+            end_ns: None,
+            parent_pid,
+            threads: 1,
+            name,
+            is_told,
+            has_forked: false,
+            last_cpu_ns: None,
+            start_ticks: 0,
+            exec_ns: None,
+        };
+        self.by_pid.insert(pid, life);
+    }
+
+    pub(super) fn get(&self, pid: i32) -> Option<&Life> {
+        self.by_pid.get(&pid)
+    }
+
+    pub(super) fn get_mut(&mut self, pid: i32) -> Option<&mut Life> {
+        self.by_pid.get_mut(&pid)
+    }
+
+    pub(super) fn untold(&self) -> impl Iterator<Item = (i32, Life)> {
+        self.by_pid.iter().filter(|(_, life)| !life.is_told).map(|(pid, life)| (*pid, *life))
+    }
+
+    /// Living processes that no tick has met yet.
+    pub(super) fn untold_count(&self) -> u64 {
+        self.by_pid.values().filter(|life| !life.is_told && life.end_ns.is_none()).count() as u64
+    }
+
+    /// A process that nobody met, and nobody can meet any more.
+    pub(super) fn remove(&mut self, pid: i32) -> Option<Life> {
+        self.by_pid.remove(&pid)
+    }
+
+    /// The tree has let a process go at `now_ns`; records of it up to then mean nothing new.
+    pub(super) fn let_go(&mut self, pid: i32, now_ns: u64) -> Option<Life> {
+        let life = self.by_pid.remove(&pid)?;
+        if life.end_ns.is_none() || life.fork_ns.is_none() {
+            self.let_go.push((pid, now_ns));
+        }
+        Some(life)
+    }
+
+    /// Everything up to `horizon_ns` was taken.
+    pub(super) fn settle(&mut self, horizon_ns: u64) {
+        self.let_go.retain(|(_, until_ns)| *until_ns >= horizon_ns);
+    }
+
+    /// Records must come in the order of their times. `is_member` says whether a tick has met a process.
+    pub(super) fn take(&mut self, record: &Record, is_member: impl Fn(i32) -> bool) -> Option<Change> {
+        let Record { t_ns, pid, tid, what } = *record;
+        if self.let_go.iter().any(|(gone, until_ns)| *gone == pid && t_ns <= *until_ns) {
+            return None;
+        }
+        match what {
+            What::Fork { parent_pid } if pid == tid => self.fork(pid, parent_pid, t_ns),
+            What::Fork { .. } => {
+                self.known(pid)?.threads += 1;
+                None
+            }
+            What::Named { .. } if pid != tid => None,
+            What::Named { name, by_exec } => {
+                let life = self.known(pid)?;
+                if by_exec {
+                    life.exec_ns = Some(t_ns);
+                }
+                let is_new = std::mem::replace(&mut life.name, name) != name;
+                (is_new && life.is_told).then_some(Change::Renamed { pid, name })
+            }
+            What::Exit => {
+                let life = self.known(pid)?;
+                life.threads = life.threads.saturating_sub(1);
+                if life.threads > 0 {
+                    return None;
+                }
+                life.end_ns = Some(t_ns);
+                let life = *life;
+                // The kernel ends the events, not the process, when it takes on rights of another user.
+                let lost_sight = life.exec_ns.is_some_and(|exec_ns| t_ns - exec_ns < SHORTEST_PROGRAM_NS);
+                self.has_doubt |= self.is_of_tree && lost_sight;
+                if life.is_told || is_member(pid) {
+                    return Some(Change::MemberEnded { pid });
+                }
+                let fork_ns = life.fork_ns.unwrap_or(t_ns);
+                self.pass(fork_ns, t_ns);
+                Some(Change::UnmetEnded { pid })
+            }
+        }
+    }
+
+    fn known(&mut self, pid: i32) -> Option<&mut Life> {
+        let life = self.by_pid.get_mut(&pid);
+        self.has_doubt |= life.is_none() && self.is_of_tree;
+        life
+    }
+
+    fn fork(&mut self, pid: i32, parent_pid: i32, t_ns: u64) -> Option<Change> {
+        let name = match self.by_pid.get_mut(&parent_pid) {
+            Some(parent) => {
+                parent.has_forked = true;
+                parent.name
+            }
+            None if self.is_of_tree => {
+                self.has_doubt = true;
+                [0; 16]
+            }
+            None => return None,
+        };
+        if let Some(met) = self.by_pid.get_mut(&pid).filter(|life| life.fork_ns.is_none()) {
+            met.fork_ns = Some(t_ns);
+            return None;
+        }
+        let before = self.by_pid.get(&pid).copied();
+        self.begin(pid, Some(t_ns), parent_pid, name, false);
+        let mut before = before?;
+        // A pid comes back only after its process was reaped: its end was missed unless it is known.
+        self.has_doubt |= before.end_ns.is_none();
+        before.end_ns = before.end_ns.or(Some(t_ns));
+        Some(Change::Replaced { pid, before })
+    }
+
+    fn pass(&mut self, fork_ns: u64, end_ns: u64) {
+        self.passed.push((fork_ns, end_ns));
+        if self.passed.len() >= MAX_PASSED {
+            self.fold_passed();
+        }
+    }
+
+    fn fold_passed(&mut self) {
+        let mut edges: Vec<(u64, i64)> =
+            self.passed.drain(..).flat_map(|(fork_ns, end_ns)| [(fork_ns, 1), (end_ns, -1)]).collect();
+        edges.sort_unstable();
+        let (mut alive, mut most) = (0i64, 0i64);
+        for (_, step) in edges {
+            alive += step;
+            most = most.max(alive);
+        }
+        self.passed_together += most as u64;
+    }
+
+    /// How many lived together at most, of those that began and ended unmet since the last call.
+    pub(super) fn take_passed_together(&mut self) -> u64 {
+        self.fold_passed();
+        std::mem::take(&mut self.passed_together)
+    }
+}
+
+#[cfg(test)]
+#[path = "lives_tests.rs"]
+mod tests;

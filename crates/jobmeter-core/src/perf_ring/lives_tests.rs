@@ -1,0 +1,140 @@
+use super::*;
+
+const MAIN: i32 = 10;
+
+fn lives(is_of_tree: bool) -> Lives {
+    let mut lives = Lives::new(is_of_tree);
+    lives.begin(MAIN, Some(0), 1, named("main"), true);
+    lives
+}
+
+fn named(text: &str) -> [u8; 16] {
+    let mut name = [0; 16];
+    name[..text.len()].copy_from_slice(text.as_bytes());
+    name
+}
+
+fn fork(t_ns: u64, pid: i32, parent_pid: i32) -> Record {
+    Record { t_ns, pid, tid: pid, what: What::Fork { parent_pid } }
+}
+
+fn thread(t_ns: u64, pid: i32, tid: i32) -> Record {
+    Record { t_ns, pid, tid, what: What::Fork { parent_pid: pid } }
+}
+
+fn exec(t_ns: u64, pid: i32, name: &str) -> Record {
+    Record { t_ns, pid, tid: pid, what: What::Named { name: named(name), by_exec: true } }
+}
+
+fn exit(t_ns: u64, pid: i32, tid: i32) -> Record {
+    Record { t_ns, pid, tid, what: What::Exit }
+}
+
+fn changes(lives: &mut Lives, records: &[Record], members: &[i32]) -> Vec<Change> {
+    records.iter().filter_map(|record| lives.take(record, |pid| members.contains(&pid))).collect()
+}
+
+#[test]
+fn a_life_that_nobody_met() {
+    let mut lives = lives(true);
+    let told = changes(&mut lives, &[fork(5, 11, MAIN), exec(6, 11, "ls"), exit(90_000, 11, 11)], &[]);
+    assert_eq!(told, [Change::UnmetEnded { pid: 11 }]);
+    let life = lives.remove(11).expect("it is kept until it is gone");
+    assert_eq!((life.fork_ns, life.end_ns, life.parent_pid), (Some(5), Some(90_000), MAIN));
+    assert_eq!(life.name, named("ls"));
+    assert!(!lives.has_doubt);
+    assert!(lives.get(MAIN).is_some_and(|main| main.has_forked));
+}
+
+#[test]
+fn a_process_ends_with_its_last_thread() {
+    let mut lives = lives(true);
+    let born = [fork(1, 11, MAIN), thread(2, 11, 12), thread(3, 11, 13), exit(4, 11, 11), exit(5, 11, 12)];
+    assert_eq!(changes(&mut lives, &born, &[]), []);
+    let told = changes(&mut lives, &[exit(6, 11, 13)], &[]);
+    assert_eq!(told, [Change::UnmetEnded { pid: 11 }]);
+    assert!(!lives.has_doubt);
+}
+
+#[test]
+fn names_of_threads_are_not_names_of_processes() {
+    let mut lives = lives(true);
+    let of_thread = Record { tid: 99, ..exec(1, MAIN, "worker") };
+    assert_eq!(changes(&mut lives, &[of_thread, exec(2, MAIN, "main")], &[]), []);
+    let told = changes(&mut lives, &[exec(3, MAIN, "other")], &[]);
+    assert_eq!(told, [Change::Renamed { pid: MAIN, name: named("other") }]);
+}
+
+#[test]
+fn a_tick_that_was_first_waits_for_the_record() {
+    let mut lives = lives(true);
+    lives.begin(11, None, MAIN, named("main"), true);
+    assert_eq!(changes(&mut lives, &[fork(5, 11, MAIN)], &[11]), []);
+    assert_eq!(lives.get(11).and_then(|life| life.fork_ns), Some(5));
+    assert_eq!(changes(&mut lives, &[exit(8, 11, 11)], &[11]), [Change::MemberEnded { pid: 11 }]);
+    assert_eq!(lives.let_go(11, 9).and_then(|life| life.end_ns), Some(8));
+    assert!(!lives.has_doubt);
+}
+
+#[test]
+fn records_that_come_after_the_tree_let_go_mean_nothing() {
+    let mut lives = lives(true);
+    lives.begin(11, None, MAIN, named("main"), true);
+    lives.let_go(11, 9);
+    assert_eq!(changes(&mut lives, &[fork(5, 11, MAIN), exit(8, 11, 11)], &[]), []);
+    assert!(!lives.has_doubt);
+    lives.settle(10);
+    changes(&mut lives, &[exit(12, 11, 11)], &[]);
+    assert!(lives.has_doubt, "a stranger in the tree's own ring");
+}
+
+#[test]
+fn strangers_are_nothing_to_us_when_all_cpus_are_watched() {
+    let mut lives = lives(false);
+    let strangers = [fork(1, 50, 49), exec(2, 50, "x"), thread(3, 50, 51), exit(4, 50, 50)];
+    assert_eq!(changes(&mut lives, &strangers, &[]), []);
+    assert!(!lives.has_doubt && lives.get(50).is_none());
+}
+
+#[test]
+fn a_pid_that_comes_back() {
+    let mut lives = lives(true);
+    changes(&mut lives, &[fork(1, 11, MAIN)], &[]);
+    lives.get_mut(11).expect("alive").is_told = true;
+    let told = changes(&mut lives, &[exit(3, 11, 11), fork(7, 11, MAIN)], &[11]);
+    let [Change::MemberEnded { pid: 11 }, Change::Replaced { pid: 11, before }] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((before.fork_ns, before.end_ns, before.is_told), (Some(1), Some(3), true));
+    assert!(!lives.has_doubt);
+    changes(&mut lives, &[fork(9, 11, MAIN)], &[]);
+    assert!(lives.has_doubt, "its end was missed");
+}
+
+#[test]
+fn most_that_passed_together() {
+    let mut lives = lives(true);
+    let records = [
+        fork(1, 11, MAIN),
+        fork(2, 12, MAIN),
+        exit(3, 11, 11),
+        fork(4, 13, MAIN),
+        fork(5, 14, MAIN),
+        exit(6, 12, 12),
+        exit(7, 13, 13),
+        exit(8, 14, 14),
+    ];
+    changes(&mut lives, &records, &[]);
+    assert_eq!(lives.take_passed_together(), 3);
+    assert_eq!(lives.take_passed_together(), 0);
+}
+
+#[test]
+fn an_end_right_after_exec_is_a_loss_of_sight() {
+    let records = [fork(1, 11, MAIN), exec(100_000, 11, "sudo"), exit(104_000, 11, 11)];
+    for is_of_tree in [true, false] {
+        let mut lives = lives(is_of_tree);
+        changes(&mut lives, &records, &[]);
+        assert_eq!(lives.has_doubt, is_of_tree);
+    }
+}
