@@ -8,7 +8,7 @@ CARGO ?= cargo
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build web fmt lint licences test test-rust test-python test-browser wheel bench docs clean
+.PHONY: help build web fmt lint licences test test-rust test-python test-browser wheel bench bench-python docs clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time
 	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
 	target/release/jobmeter-bench
+	$(MAKE) bench-python
+
+bench-python: wheel ## what the Python package costs, as Markdown tables
+	tools/bench-python $(VENV)
 
 docs: ## the reference pages that are generated from the sources
 	$(CARGO) doc --workspace --no-deps --locked

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Callable, List, Optional
 
-from _table import head, median_s, row, verdict
+from _table import cpu_s, head, median_s, row, verdict
 
 import jobmeter
 
@@ -101,6 +101,8 @@ def main() -> None:
     start_stop()
     cycle = median_s(start_stop, 200) * 1e3
     row("start() + stop(), ms", f"{cycle:.2f}", "", "", "at most 3", verdict(cycle <= 3.0))
+    cycle_cpu = cpu_s(start_stop, 500) * 1e3
+    row("start() + stop(), ms of CPU", f"{cycle_cpu:.2f}", "", "", "", "")
     witnesses = (("gpu_tracker", gpu_tracker_cycle, 3), ("resource_tracker", resource_tracker_cycle, 3))
     for name, witness, repeats in witnesses:
         if installed(name):
@@ -108,6 +110,9 @@ def main() -> None:
             ratio = theirs / cycle
             row("start() + stop(), ms", f"{cycle:.2f}", f"{name} {theirs:.0f}", f"{ratio:.0f}", "at least 50",
                 verdict(ratio >= 50))  # fmt: skip
+            theirs = cpu_s(witness, 1) * 1e3
+            row("start() + stop(), ms of CPU", f"{cycle_cpu:.2f}", f"{name} {theirs:.0f}", f"{theirs / cycle_cpu:.0f}",
+                "", "")  # fmt: skip
     speed = loop_speed_ratio()
     row("loop under tracking at 100 ms", f"{speed:.4f}", "1", f"{speed:.4f}", "at least 0.995", verdict(speed >= 0.995))
     numbers = list(range(2_000_000))

@@ -1,13 +1,13 @@
 """The seam between Python and the native engine.
 
-Everything in this package measures through `start`, `load`, `gpus`, `process_reading` and
-`system_reading` below, and reads what was measured through the two protocols. The native extension
+Everything in this package measures, advises and reports through the functions below, and reads what was
+measured through the protocols. The native extension
 is imported on first use, so that `import jobmeter` stays cheap.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         def processes(self) -> Table: ...
         def phases(self) -> Table: ...
         def marks(self) -> Table: ...
+        def text(self) -> str: ...
+        def page(self, advice: List[str]) -> str: ...
 
     class Session(Recording, Protocol):
         """A measurement on its own native thread."""
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         def running(self) -> bool: ...
         def mark(self, name: str, kind: str) -> None: ...
         def stop(self) -> None: ...
+        def take_rows(self) -> Table: ...
 
 
 def start(
@@ -48,10 +51,12 @@ def start(
     expected_cores: Optional[float] = None,
     gpu_uuids: Optional[Sequence[str]] = None,
     record: Optional[str] = None,
+    followed: bool = False,
 ) -> Session:
     """Begin to measure process `pid` (this one when `None`) and its descendants.
 
-    Without an `interval` (seconds), samples are close together at first and further apart later.
+    Without an `interval` (seconds), samples are close together at first and further apart later. A session that
+    is `followed` hands out new rows while it goes on.
     """
     from . import _native
 
@@ -62,6 +67,7 @@ def start(
         expected_cores=expected_cores,
         gpu_uuids=None if gpu_uuids is None else list(gpu_uuids),
         record=record,
+        followed=followed,
     )
 
 
@@ -93,11 +99,61 @@ def system_reading() -> Dict[str, Any]:
     return _native.system_reading()
 
 
-def recommend_server(resources: Dict[str, int], filters: Dict[str, Any]) -> Dict[str, Any]:
-    """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM."""
+def recommend_resources(
+    *, cores_mean: float, memory_mib: float, gpus_mean: float, gpus_max: float, vram_mib: float
+) -> Dict[str, int]:
+    """Cores, MiB, GPUs and MiB of VRAM to ask for, by the simple rule."""
     from . import _native
 
-    return _native.recommend_server(resources, filters)
+    found = _native.recommend_resources(cores_mean, memory_mib, gpus_mean, gpus_max, vram_mib)
+    return dict(zip(("cpu", "memory", "gpu", "vram"), found))
+
+
+def recommend_server(resources: Dict[str, int], filters: Dict[str, Any]) -> Dict[str, Any]:
+    """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM."""
+    import json
+
+    from . import _native
+
+    offer: Dict[str, Any] = json.loads(_native.recommend_server(json.dumps(resources), json.dumps(filters)))
+    return offer
+
+
+def server_info() -> Dict[str, Any]:
+    """Cores, memory and GPUs of this machine."""
+    import json
+
+    from . import _native
+
+    info: Dict[str, Any] = json.loads(_native.server_info())
+    return info
+
+
+def cloud_info(root: str, ask: bool) -> Dict[str, Any]:
+    """Whose machine this is; a metadata service is asked only with `ask` and when the firmware names one."""
+    import json
+
+    from . import _native
+
+    info: Dict[str, Any] = json.loads(_native.cloud_info(root, ask))
+    return info
+
+
+def page_of_rows(
+    *,
+    pid: int,
+    started_unix_ns: int,
+    system_cores: int,
+    t_ns: List[int],
+    columns: List[Tuple[str, List[Optional[int]]]],
+    advice: List[str],
+) -> str:
+    """The report's page of a run of which only its rows were kept."""
+    from . import _native
+
+    return _native.page_of_rows(
+        pid=pid, started_unix_ns=started_unix_ns, system_cores=system_cores, t_ns=t_ns, columns=columns, advice=advice
+    )
 
 
 def mark_outer(name: str, kind: str) -> None:

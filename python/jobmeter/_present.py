@@ -1,4 +1,4 @@
-"""The summary for people: text for a terminal, HTML for a notebook."""
+"""The summary for notebooks as HTML, and phases as text."""
 
 from __future__ import annotations
 
@@ -110,13 +110,11 @@ def _columns(rows: Sequence[Sequence[str]]) -> List[str]:
     ]
 
 
-def text(summary: Mapping[str, Any], phases: Table) -> str:
-    lines = [headline(summary)]
-    lines += _columns([["", *_SCOPES], *cells(summary)])
-    if len(phases):
-        lines += ["", *_columns([["phase", "time", "CPU time", "RAM, peak"], *_phase_rows(phases)])]
-    lines += [f"warning: {printable(w['text'])}" for w in summary.get("warnings", [])]
-    return "\n".join(lines)
+def phase_lines(phases: Table) -> List[str]:
+    """The phases as aligned lines after an empty one; none without phases."""
+    if not len(phases):
+        return []
+    return ["", *_columns([["phase", "time", "CPU time", "RAM, peak"], *_phase_rows(phases)])]
 
 
 def page(summary: Mapping[str, Any], phases: Table) -> str:

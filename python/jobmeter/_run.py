@@ -74,10 +74,14 @@ class Run:
 
         return plot(self)
 
-    def __str__(self) -> str:
-        from ._present import text
+    def to_html(self) -> str:
+        """One self-contained page with charts, as `jobmeter report` writes it."""
+        return self._measured().page([])
 
-        return text(self.to_dict(), self.phases())
+    def __str__(self) -> str:
+        from ._present import phase_lines
+
+        return "\n".join([self._measured().text().rstrip("\n"), *phase_lines(self.phases())])
 
     def _repr_html_(self) -> str:
         from ._present import page

@@ -56,14 +56,12 @@ def summary(**parts: Any) -> Dict[str, Any]:
 class FakeSession:
     def __init__(self, columns: Dict[str, List[Any]], summary: Dict[str, Any]) -> None:
         self._columns, self._summary = columns, summary
+        self._rows = dict(columns)
         self.running = True
         self.marked: List[Any] = []
 
     def mark(self, name: str, kind: str) -> None:
         self.marked.append((name, kind))
-
-    def tick(self) -> None:
-        pass
 
     def stop(self) -> None:
         self.running = False
@@ -82,6 +80,17 @@ class FakeSession:
 
     def marks(self) -> FakeTable:
         return FakeTable({"name": [], "t_ns": []})
+
+    def text(self) -> str:
+        return ""
+
+    def page(self, advice: List[str]) -> str:
+        return ""
+
+    def take_rows(self) -> FakeTable:
+        """All rows at the first call, none later: they have been handed out."""
+        rows, self._rows = self._rows, {name: [] for name in self._columns}
+        return FakeTable(rows)
 
 
 def install(
@@ -106,4 +115,10 @@ def install(
     reading = {"memory_total_bytes": memory_total_bytes, "forks": 1000}
     monkeypatch.setattr(_engine, "system_reading", lambda: dict(reading))
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    memory_mib = round(memory_total_bytes / 1024**2, 2)
+    facts = {
+        "os": "Linux", "vcpus": cores, "memory_mb": memory_mib, "memory_mib": memory_mib, "gpu_count": 0,
+        "gpu_names": [], "gpu_name": "", "gpu_memory_mb": 0.0, "gpu_memory_mib": 0.0,
+    }  # fmt: skip
+    monkeypatch.setattr(_engine, "server_info", lambda: dict(facts))
     return started

@@ -1,52 +1,13 @@
-"""GPU figures on the fake driver of the testkit, loaded as the real one would be.
-
-`JOBMETER_NVML_PATH` names the library; without it a build of the testkit is looked for. The driver is
-scripted by the file that `FAKE_NVML_STATE` names, so each test runs in an interpreter of its own.
-"""
+"""GPU figures on the fake driver of the testkit."""
 
 from __future__ import annotations
 
-import glob
+import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any, Dict, List
 
 import pytest
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MB = 1_000_000
-
-
-def library() -> str:
-    named = os.environ.get("JOBMETER_NVML_PATH")
-    built = glob.glob(os.path.join(ROOT, "target", "*", "lib*fake_nvml.so"))
-    if not named and not built:
-        pytest.skip("no fake driver: build it with `cargo build -p jobmeter-fake-nvml` or set JOBMETER_NVML_PATH")
-    return named or built[0]
-
-
-def device(uuid: str, busy: int, used: int, processes: List[Dict[str, Any]]) -> Dict[str, Any]:
-    return {
-        "name": "Tesla T4", "uuid": uuid, "pci": f"0000:0{uuid[-1]}:00.0", "memory_total": 2048 * MB,
-        "memory_used": used * MB, "gpu_util": busy, "compute": processes,
-    }  # fmt: skip
-
-
-def run(folder: Path, code: str, devices: List[Dict[str, Any]]) -> str:
-    state = folder / "state.json"
-    state.write_text(json.dumps({"driver_version": "550.1", "devices": devices}))
-    environment = {**os.environ, "JOBMETER_NVML_PATH": library(), "FAKE_NVML_STATE": str(state)}
-    # The program tells the driver its own pid, as a real one would know it.
-    head = f"import os\nopen({str(folder / 'main.pid')!r}, 'w').write(str(os.getpid()))\n"
-    done = subprocess.run(
-        [sys.executable, "-c", head + code], env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
+from fake_driver import MB, device, run
 
 ONE = [device("GPU-1", 4, 353, [{"pid": "main", "memory": 277 * MB}])]
 TWO = ONE + [device("GPU-2", 50, 100, [])]
@@ -102,7 +63,7 @@ with jobmeter.track(interval=0.05) as run:
 usage = run.usage
 print(json.dumps([d.uuid for d in usage.gpu.devices]))
 print(usage.gpu_ram.main.gpu_memory_bytes_max)
-print("GPU RAM" in str(run))
+print("GPU" in str(run))
 """
     uuids, memory, shown = run(tmp_path, code, TWO).splitlines()
     assert json.loads(uuids) == ["GPU-1", "GPU-2"]
@@ -127,3 +88,29 @@ print(json.dumps([tracker.process_metrics[-1]["gpu_vram"], tracker.recommend_res
     assert system == [pytest.approx(0.54), pytest.approx(453 * MB / 1024**2, abs=0.01), 2]
     assert process[0] == pytest.approx(277 * MB / 1024**2, abs=0.01)
     assert process[1] == 512
+
+
+def test_single_readings_and_csv_of_processes(tmp_path: Path) -> None:
+    code = """
+import json, os, subprocess, sys
+from jobmeter.compat.resource_tracker import SystemTracker, tracker_procfs, tracker_psutil
+for module in (tracker_procfs, tracker_psutil):
+    process, system = module.get_process_stats(os.getpid()), module.get_system_stats()
+    indexes = sorted(process["gpu_utilized_indexes"])
+    print(json.dumps([process["gpu_vram"], process["gpu_utilized"], indexes]))
+    print(json.dumps([system["gpu_usage"], system["gpu_vram"], system["gpu_utilized"]]))
+for name, pid in (("SystemTracker", ""), ("ProcessTracker", f"pid={os.getpid()}, ")):
+    loop = f"from jobmeter.compat.resource_tracker import {name}\\n{name}({pid}interval=0.1)"
+    child = subprocess.Popen([sys.executable, "-c", loop], stdout=subprocess.PIPE, text=True)
+    print(child.stdout.readline() + child.stdout.readline(), end="")
+    child.kill()
+    child.wait()
+"""
+    lines = run(tmp_path, code, TWO).splitlines()
+    mib = pytest.approx(277 * MB / 1024**2, abs=0.01)
+    for process, system in (lines[0:2], lines[2:4]):
+        assert json.loads(process) == [mib, 1, [0]]
+        assert json.loads(system) == [pytest.approx(0.54), pytest.approx(453 * MB / 1024**2, abs=0.01), 2]
+    system_row, process_row = (dict(zip(*csv.reader(part))) for part in (lines[4:6], lines[6:8]))
+    assert (float(system_row["gpu_usage"]), int(system_row["gpu_utilized"])) == (pytest.approx(0.54), 2)
+    assert (float(process_row["gpu_vram"]), int(process_row["gpu_utilized"])) == (mib, 1)

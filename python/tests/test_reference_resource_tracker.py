@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import List
+from typing import Any, List
 
 import pytest
 
@@ -33,11 +33,11 @@ def test_the_quick_example(tmp_path: Path) -> None:
     server = tracker.recommend_server()
     assert server["vcpus"] >= resources["cpu"] and server["memory_bytes"] >= resources["memory"] << 20
     assert tracker.recommend_server(vendor_id="aws")["vendor"] == "aws"
-    with pytest.raises(TypeError, match="knows no filter"):
+    with pytest.raises(TypeError, match="unknown filter `colour`; known: cpu"):
         tracker.recommend_server(colour="red")
     report = tracker.report()
     report.save(str(tmp_path / "report.html"))
-    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "report.html").read_text().lower().startswith("<!doctype html>")
     assert tracker.server_info is not None and tracker.server_info["allocation"] in ("dedicated", "shared")
     assert tracker.cloud_info is None
 
@@ -64,20 +64,20 @@ def test_children_are_counted() -> None:
 
 
 @pytest.mark.parametrize("module", [tracker_procfs, tracker_psutil])
-def test_helper_functions(module: object) -> None:
-    process = tracker_procfs.get_process_stats(os.getpid())
+def test_helper_functions(module: Any) -> None:
+    process = module.get_process_stats(os.getpid())
     times = os.times()
     assert process["pid"] == os.getpid()
     assert abs(process["utime"] - times.user * 100) <= times.children_user * 100 + 20
     assert process["memory"] * 1024 >= 10 << 20
-    system = tracker_procfs.get_system_stats()
+    system = module.get_system_stats()
     with open("/proc/meminfo") as file:
         total = int(next(line for line in file if line.startswith("MemTotal")).split()[1])
     assert 0 < system["memory_used"] < total and 0 < system["memory_free"] < total
     assert system["processes"] > 0 and system["utime"] > 0
     assert all({"total", "used", "free"} == set(space) for space in system["disk_spaces"].values())
     with pytest.raises(ProcessLookupError):
-        tracker_procfs.get_process_stats(2**22 + 1)
+        module.get_process_stats(2**22 + 1)
 
 
 def csv_rows(code: str, rows: int, **options: object) -> List[List[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -148,12 +149,16 @@ def test_snapshots_go_round(started: List[Dict[str, Any]], tmp_path: Path) -> No
 
 
 def test_report(started: List[Dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tracker = ResourceTracker()
-    report = tracker.report()
+    # A restored tracker has nothing but its rows; one that measured uses the record itself.
+    tracker = ResourceTracker.from_snapshot(ResourceTracker().snapshot())
+    report = tracker.report(historical_stats=[tracker.stats()], status_failed=True)
     path = tmp_path / "report.html"
     assert report.save(str(path)) is report
     text = path.read_text()
-    assert text.startswith("<!doctype html>") and "<svg" in text and "http" not in text
+    assert text.lower().startswith("<!doctype html>") and "<svg" in text
+    assert not re.search(r"(src|href)=.?https?:", text), "the page asks nobody for anything"
+    assert "Next time: 1 cores, 256 MiB of memory" in text and "This run failed" in text
+    assert "1.2 s" in text, "the CPU time of both rows"
     opened: List[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -114,6 +114,8 @@ pub struct Meter {
     left_unfresh: u64,
     members: Vec<Member>,
     is_own_thread_counted: bool,
+    /// The thread of this meter is one of `METERS_THREADS`; it is started after the first tick.
+    is_own_thread_born: bool,
     /// Bytes of some process could not be read: none are reported rather than too few.
     pub(crate) io_denied: bool,
     /// CPU time of this meter's ticks, where they run inside the program they measure.
@@ -132,9 +134,6 @@ impl Meter {
         let mut row = Row::new();
         let system = SystemColumns::open(Path::new("/"), &mut row);
         let is_own_thread_counted = target == Target::Own;
-        if is_own_thread_counted {
-            METERS_THREADS.fetch_add(1, Ordering::Relaxed);
-        }
         Some(Meter {
             target,
             tree,
@@ -165,6 +164,7 @@ impl Meter {
             left_unfresh: 0,
             members: Vec::new(),
             is_own_thread_counted,
+            is_own_thread_born: false,
             io_denied: false,
             own_spent_ns: 0,
         })
@@ -316,6 +316,10 @@ impl Meter {
             let spent_ns = sys::thread_cpu_ns().saturating_sub(began_cpu_ns);
             METERS_CPU_NS.fetch_add(spent_ns, Ordering::Relaxed);
             self.own_spent_ns += spent_ns;
+            if is_first {
+                METERS_THREADS.fetch_add(1, Ordering::Relaxed);
+                self.is_own_thread_born = true;
+            }
         }
     }
 
@@ -615,7 +619,7 @@ impl Meter {
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        if self.is_own_thread_counted {
+        if self.is_own_thread_born {
             METERS_THREADS.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -1,7 +1,8 @@
 //! A measurement in the background: the engine's session, and the run in memory that its samples go to.
 
-use crate::gpu::GpuColumns;
 use crate::hub::{self, Ticket};
+use crate::table::Table;
+use crate::tail::Tail;
 use jobmeter_core::cgroup::Membership;
 use jobmeter_core::meter::{Extra, Target};
 use jobmeter_core::session::{Session, SessionConfig};
@@ -9,7 +10,7 @@ use jobmeter_core::summary::Limits;
 use jobmeter_core::sys;
 use jobmeter_core::watch::{self, TargetError};
 use jobmeter_core::{Column, Event, MarkKind, RunInfo, Sink, Summary, supervise};
-use jobmeter_gpu::{GpuConfig, GpuError};
+use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra, footprint, hardware};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
 use std::cell::RefCell;
 use std::io;
@@ -26,6 +27,8 @@ pub(crate) struct Options {
     pub(crate) expected_cores: Option<f64>,
     pub(crate) gpu_uuids: Option<Vec<String>>,
     pub(crate) record: Option<PathBuf>,
+    /// Rows are taken while the run goes on.
+    pub(crate) is_followed: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +44,7 @@ pub(crate) struct Background {
     live: Option<Live>,
     ended: Option<Box<Summary>>,
     buffer: SharedBuffer,
+    tail: Option<Arc<Mutex<Tail>>>,
     late_error: Option<RecordError>,
 }
 
@@ -53,10 +57,10 @@ struct Live {
     exit: Option<OwnedFd>,
 }
 
-/// A writer that the meter feeds and that we finish.
-struct Feed(Arc<Mutex<Writer>>);
+/// A listener that the meter feeds and that we keep.
+struct Feed<S>(Arc<Mutex<S>>);
 
-impl Sink for Feed {
+impl<S: Sink> Sink for Feed<S> {
     fn define(&mut self, column: &Column) {
         lock(&self.0).define(column);
     }
@@ -82,9 +86,16 @@ impl Background {
         if options.pid.is_some() {
             watch::check_target(pid).map_err(StartError::Target)?;
         }
-        let gpu =
-            GpuConfig { uuids: options.gpu_uuids.clone(), count_from_birth: false, ..GpuConfig::default() };
-        let gpu = GpuColumns::start(gpu).map_err(StartError::Gpu)?;
+        let gpu = GpuConfig {
+            uuids: options.gpu_uuids.clone(),
+            job_env: JobEnv::from_lookup(|key| std::env::var(key).ok()),
+            count_from_birth: false,
+            ..GpuConfig::default()
+        };
+        let gpu = GpuExtra::start(gpu).map_err(StartError::Gpu)?;
+        let mut extras: Vec<Box<dyn Extra>> = vec![Box::new(PowercapExtra::open(Path::new("/")))];
+        extras.extend(gpu.map(|gpu| Box::new(gpu) as Box<dyn Extra>));
+        let tail = options.is_followed.then(Arc::<Mutex<Tail>>::default);
         // Another process may change between two trackers; this one is what it was.
         let facts = if options.pid.is_none() { facts_of(pid) } else { read_facts(pid) };
         let limits = facts.limits.clone();
@@ -99,11 +110,14 @@ impl Background {
             .map_err(StartError::Record)?;
         let exit = options.pid.and_then(|pid| sys::pidfd_open(pid).ok());
         let mut ticket = options.pid.is_none().then(Ticket::take);
+        let mut sinks: Vec<Box<dyn Sink + Send>> =
+            writers.iter().map(|w| Box::new(Feed(Arc::clone(w))) as Box<dyn Sink + Send>).collect();
+        sinks.extend(tail.iter().map(|tail| Box::new(Feed(Arc::clone(tail))) as Box<dyn Sink + Send>));
         let config = SessionConfig {
             target: options.pid.map_or(Target::Own, Target::Attached),
             interval_ns: options.interval_ns,
-            sinks: writers.iter().map(|w| Box::new(Feed(Arc::clone(w))) as Box<dyn Sink + Send>).collect(),
-            extras: gpu.into_iter().map(|gpu| Box::new(gpu) as Box<dyn Extra>).collect(),
+            sinks,
+            extras,
             inbox: ticket.as_ref().and_then(Ticket::inbox),
         };
         let session = Session::start(config, info, limits).map_err(|error| match error.kind() {
@@ -115,7 +129,7 @@ impl Background {
             ticket.give(&session);
         }
         let live = Live { session, ticket, writers, exit };
-        Ok(Background { live: Some(live), ended: None, buffer, late_error: None })
+        Ok(Background { live: Some(live), ended: None, buffer, tail, late_error: None })
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -135,7 +149,9 @@ impl Background {
     /// Ends the run; once more does nothing. The error is of the run file: the figures are there all the same.
     pub(crate) fn stop(&mut self) -> Result<(), RecordError> {
         let Some(live) = self.live.take() else { return self.late_error.take().map_or(Ok(()), Err) };
-        let Some(summary) = hub::sole(live.session).stop() else { return Ok(()) };
+        let Some(mut summary) = hub::sole(live.session).stop() else { return Ok(()) };
+        footprint::estimate(&mut summary, None);
+        hardware::add_ratios(&mut summary);
         // The pipe may close only now: the session's thread waited on it until it ended.
         drop(live.ticket);
         let mut result = Ok(());
@@ -155,6 +171,11 @@ impl Background {
             Some(live) => live.session.snapshot(),
             None => self.ended.as_deref().cloned(),
         }
+    }
+
+    /// The rows since the last call; `None` unless they were to be followed.
+    pub(crate) fn take_rows(&self) -> Option<Table> {
+        self.tail.as_ref().map(|tail| lock(tail).take())
     }
 
     /// The run so far, as the bytes of a run file.

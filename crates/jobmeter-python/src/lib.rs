@@ -3,13 +3,16 @@
 
 mod arrow;
 mod background;
-mod gpu;
+mod devices;
+mod host;
 mod hub;
 mod memory;
+mod page;
 mod readings;
 mod servers;
 mod session;
 mod table;
+mod tail;
 
 use pyo3::prelude::*;
 
@@ -18,9 +21,13 @@ mod _native {
     use super::*;
 
     #[pymodule_export]
+    use crate::host::{cloud_info, server_info};
+    #[pymodule_export]
+    use crate::page::page_of_rows;
+    #[pymodule_export]
     use crate::readings::{gpus, process_reading, system_reading};
     #[pymodule_export]
-    use crate::servers::recommend_server;
+    use crate::servers::{recommend_resources, recommend_server};
     #[pymodule_export]
     use crate::session::{Recording, Session, load, mark_outer};
     #[pymodule_export]

@@ -1,19 +1,21 @@
 //! One reading of a process or of the machine, for programs that take differences themselves.
 
+use crate::devices;
+use jobmeter_core::ProcessId;
 use jobmeter_core::probe::mounts;
 use jobmeter_core::probe::system::SystemProbe;
 use jobmeter_core::tree::Tree;
 use jobmeter_core::{process::Process, process::Scale};
-use jobmeter_gpu::{GpuConfig, GpuMonitor};
-use pyo3::exceptions::{PyOSError, PyProcessLookupError};
+use jobmeter_gpu::GpuSnapshot;
+use pyo3::exceptions::PyProcessLookupError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
 
 const FOR_EVER_NS: u64 = u64::MAX / 2;
-/// A driver that takes longer to start is reported as such.
-const DRIVER_PATIENCE: Duration = Duration::from_secs(10);
+/// Index of the whole job among the scopes of a GPU sample.
+const COMBINED: usize = 2;
 
 /// Cumulative counters and levels of a process, and of its descendants when `children` is set. CPU time and
 /// I/O include the children that were waited for.
@@ -30,9 +32,14 @@ pub(crate) fn process_reading(py: Python<'_>, pid: i32, children: bool) -> PyRes
     dict.set_item("rss_bytes", reading.rss_bytes)?;
     dict.set_item("read_storage_bytes", reading.io_bytes.map(|(read, _)| read))?;
     dict.set_item("write_storage_bytes", reading.io_bytes.map(|(_, written)| written))?;
-    dict.set_item("gpu_busy_ppm", None::<u64>)?;
-    dict.set_item("gpu_memory_bytes", None::<u64>)?;
-    dict.set_item("gpu_indexes", Vec::<u32>::new())?;
+    let on_gpus: Vec<_> =
+        reading.gpus.iter().flat_map(|sample| sample.scopes.iter().map(|scopes| scopes[COMBINED])).collect();
+    let used = on_gpus.iter().enumerate().filter(|(_, gpu)| {
+        gpu.memory_bytes.is_some_and(|bytes| bytes > 0) || gpu.busy_ppm.is_some_and(|ppm| ppm > 0)
+    });
+    dict.set_item("gpu_busy_ppm", devices::total(on_gpus.iter().map(|gpu| gpu.busy_ppm)))?;
+    dict.set_item("gpu_memory_bytes", devices::total(on_gpus.iter().map(|gpu| gpu.memory_bytes)))?;
+    dict.set_item("gpu_indexes", used.map(|(index, _)| index).collect::<Vec<_>>())?;
     Ok(dict)
 }
 
@@ -42,6 +49,7 @@ struct ProcessReading {
     system_ns: u64,
     rss_bytes: u64,
     io_bytes: Option<(u64, u64)>,
+    gpus: Option<Arc<GpuSnapshot>>,
 }
 
 impl ProcessReading {
@@ -63,7 +71,11 @@ impl ProcessReading {
             system_ns: 0,
             rss_bytes: 0,
             io_bytes: main.io.is_some().then_some((0, 0)),
+            gpus: None,
         };
+        let others: Vec<ProcessId> =
+            tree.processes.iter().map(|process| process.id).filter(|id| id.pid != pid).collect();
+        reading.gpus = devices::sample(Some(main.id), &others);
         for process in &tree.processes {
             reading.add(process, tree.scale);
         }
@@ -85,8 +97,7 @@ impl ProcessReading {
 /// The devices that a driver shows; none where there is no driver.
 #[pyfunction]
 pub(crate) fn gpus(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let devices = py.detach(|| GpuMonitor::list(GpuConfig::default(), DRIVER_PATIENCE));
-    let devices = devices.map_err(|error| PyOSError::new_err(error.to_string()))?;
+    let devices = py.detach(devices::list)?;
     devices
         .iter()
         .map(|device| {
@@ -103,7 +114,7 @@ pub(crate) fn gpus(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// Counters since boot and levels of the machine. Unknown figures are `None`.
 #[pyfunction]
 pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let (reading, spaces) = py.detach(|| {
+    let (reading, spaces, gpus) = py.detach(|| {
         let mut probe = SystemProbe::open(Path::new("/"));
         probe.read();
         let mounts = mounts::local_mounts(Path::new("/"));
@@ -111,7 +122,7 @@ pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
             .into_iter()
             .filter_map(|mount| mounts::space(&mount.path).map(|space| (mount.path, space)))
             .collect();
-        (probe.reading, spaces)
+        (probe.reading, spaces, devices::sample(None, &[]))
     });
     let tick_ns = Scale::of_this_machine().tick_ns;
     let dict = PyDict::new(py);
@@ -159,8 +170,10 @@ pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     };
     dict.set_item("net_receive_bytes", sum(|network| network.in_bytes))?;
     dict.set_item("net_transmit_bytes", sum(|network| network.out_bytes))?;
-    dict.set_item("gpu_busy_ppm", None::<u64>)?;
-    dict.set_item("gpu_memory_bytes", None::<u64>)?;
-    dict.set_item("gpu_utilized", 0)?;
+    let on_gpus = || gpus.iter().flat_map(|sample| sample.readings.iter());
+    dict.set_item("gpu_busy_ppm", devices::total(on_gpus().map(|gpu| gpu.busy_ppm)))?;
+    dict.set_item("gpu_memory_bytes", devices::total(on_gpus().map(|gpu| gpu.memory_used_bytes)))?;
+    let busy = on_gpus().filter(|gpu| gpu.busy_ppm.is_some_and(|ppm| ppm > 0)).count();
+    dict.set_item("gpu_utilized", busy)?;
     Ok(dict)
 }

@@ -1,47 +1,48 @@
-//! The server catalogue for `recommend_server`.
+//! What to ask for next time, and which server has it: the rules of jobmeter-insight for `resource_tracker`.
 
-use jobmeter_insight::catalogue::{Catalogue, Filters};
-use pyo3::exceptions::{PyLookupError, PyTypeError};
+use jobmeter_insight::Error;
+use jobmeter_insight::catalogue::Catalogue;
+use jobmeter_insight::policy::{self, SimpleInput};
+use pyo3::exceptions::{PyLookupError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 
-const MIB: u64 = 1024 * 1024;
+const MIB: f64 = 1024.0 * 1024.0;
 
-/// The cheapest server with at least these cores, MiB, GPUs and MiB of VRAM; `filters` narrow the choice by
-/// `vendor_id` (or `vendor`), `region_id` (or `region`), `arch`, `category` and `max_price_per_hour`.
+/// Cores, MiB of memory, GPUs and MiB of VRAM, from averages and peaks in the same units.
 #[pyfunction]
-pub(crate) fn recommend_server<'py>(
-    py: Python<'py>,
-    resources: &Bound<'py, PyDict>,
-    filters: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let wanted =
-        |key: &str| -> PyResult<u64> { resources.get_item(key)?.map_or(Ok(0), |value| value.extract()) };
-    let count = |value: u64| (value > 0).then(|| u32::try_from(value).unwrap_or(u32::MAX));
-    let mut query = Filters {
-        cpu: count(wanted("cpu")?),
-        memory_bytes: Some(wanted("memory")? * MIB),
-        gpu: count(wanted("gpu")?),
-        vram_bytes: Some(wanted("vram")? * MIB).filter(|bytes| *bytes > 0),
-        ..Filters::default()
-    };
-    for (key, value) in filters.iter() {
-        let key: String = key.extract()?;
-        match key.as_str() {
-            "vendor" | "vendor_id" => query.vendor = Some(value.extract()?),
-            "region" | "region_id" => query.region = Some(value.extract()?),
-            "arch" | "architecture" => query.arch = Some(value.extract()?),
-            "category" => query.category = Some(value.extract()?),
-            "max_price_per_hour" => query.max_usd_per_hour = Some(value.extract()?),
-            _ => {
-                let text = "choose from vendor_id, region_id, arch, category, max_price_per_hour";
-                return Err(PyTypeError::new_err(format!("the catalogue knows no filter {key:?}; {text}")));
-            }
-        }
-    }
-    let offer = Catalogue::embedded()
-        .recommend_server(&query)
-        .map_err(|error| PyLookupError::new_err(error.to_string()))?;
-    let json = serde_json::to_string(&offer).map_err(|error| PyLookupError::new_err(error.to_string()))?;
-    py.import("json")?.call_method1("loads", (json,))
+pub(crate) fn recommend_resources(
+    cores_mean: f64,
+    memory_mib: f64,
+    gpus_mean: f64,
+    gpus_max: f64,
+    vram_mib: f64,
+) -> (u64, u64, u64, u64) {
+    let advice = policy::simple(SimpleInput {
+        cores_mean,
+        memory_peak_bytes: memory_mib * MIB,
+        gpus_mean,
+        gpus_max,
+        vram_peak_bytes: vram_mib * MIB,
+    });
+    let mib = |bytes: u64| bytes / (MIB as u64);
+    (advice.cores, mib(advice.memory_bytes), advice.gpus, mib(advice.vram_bytes))
+}
+
+/// The cheapest server with at least these cores, MiB, GPUs and MiB of VRAM; `filters` narrow the choice.
+/// Dictionaries are JSON on the way in and out.
+#[pyfunction]
+pub(crate) fn recommend_server(py: Python<'_>, resources: &str, filters: &str) -> PyResult<String> {
+    let resources = dictionary(resources)?;
+    let filters = dictionary(filters)?;
+    let offer = py.detach(|| Catalogue::embedded().recommend_dict(&resources, &filters));
+    offer.map(|offer| offer.to_string()).map_err(|error| match &error {
+        Error::UnknownValue { filter: "filter", .. } => PyTypeError::new_err(error.to_string()),
+        Error::Unit { .. } | Error::UnknownValue { .. } => PyValueError::new_err(error.to_string()),
+        _ => PyLookupError::new_err(error.to_string()),
+    })
+}
+
+fn dictionary(json: &str) -> PyResult<Map<String, Value>> {
+    serde_json::from_str(json).map_err(|error| PyValueError::new_err(format!("not a dictionary: {error}")))
 }

@@ -2,10 +2,11 @@
 
 use crate::background::{Background, Options, StartError};
 use crate::memory::Memory;
+use crate::page;
 use crate::table::Table;
-use jobmeter_core::MarkKind;
 use jobmeter_core::replay::Replay;
 use jobmeter_core::watch::TargetError;
+use jobmeter_core::{MarkKind, Summary};
 use jobmeter_record::{RecordError, Run};
 use pyo3::exceptions::{
     PyFileExistsError, PyOSError, PyPermissionError, PyProcessLookupError, PyRuntimeError, PyValueError,
@@ -38,6 +39,16 @@ impl Session {
         Ok(py.detach(|| work(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))))
     }
 
+    fn summary(&self, py: Python<'_>) -> PyResult<Summary> {
+        self.with(py, |background| background.summary())?.ok_or_else(|| {
+            PyRuntimeError::new_err("the measurement broke off; its samples up to then are there")
+        })
+    }
+
+    fn run(&self, py: Python<'_>) -> PyResult<Run> {
+        self.with(py, |background| Run::from_bytes(background.bytes()))?.map_err(record_error)
+    }
+
     fn replayed(&self, py: Python<'_>) -> PyResult<Memory> {
         self.with(py, |background| Run::from_bytes(background.bytes()).map(|run| Memory::of(&run)))?
             .map_err(record_error)
@@ -47,7 +58,7 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (*, pid, interval_ns, name, expected_cores, gpu_uuids, record))]
+    #[pyo3(signature = (*, pid, interval_ns, name, expected_cores, gpu_uuids, record, followed=false))]
     fn new(
         py: Python<'_>,
         pid: Option<i32>,
@@ -56,9 +67,11 @@ impl Session {
         expected_cores: Option<f64>,
         gpu_uuids: Option<Vec<String>>,
         record: Option<PathBuf>,
+        followed: bool,
     ) -> PyResult<Session> {
         let pid = pid.filter(|pid| *pid != std::process::id() as i32);
-        let options = Options { pid, interval_ns, name, expected_cores, gpu_uuids, record };
+        let options =
+            Options { pid, interval_ns, name, expected_cores, gpu_uuids, record, is_followed: followed };
         let background = py.detach(|| Background::start(options)).map_err(start_error)?;
         Ok(Session { inner: ManuallyDrop::new(Mutex::new(background)), owner: std::process::id() })
     }
@@ -86,10 +99,25 @@ impl Session {
     }
 
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
-        let summary = self.with(py, |background| background.summary())?.ok_or_else(|| {
-            PyRuntimeError::new_err("the measurement broke off; its samples up to then are there")
-        })?;
-        serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        json(&self.summary(py)?)
+    }
+
+    /// The summary as aligned lines.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(page::summary_text(&self.summary(py)?))
+    }
+
+    /// One self-contained page.
+    fn page(&self, py: Python<'_>, advice: Vec<String>) -> PyResult<String> {
+        let summary = self.summary(py)?;
+        let run = self.run(py)?;
+        py.detach(|| page::page(&run, summary, advice))
+    }
+
+    /// The rows since the last call, after the last one of that call; for sessions made with `followed`.
+    fn take_rows(&self, py: Python<'_>) -> PyResult<Table> {
+        self.with(py, |background| background.take_rows())?
+            .ok_or_else(|| PyRuntimeError::new_err("this session was not started with followed=True"))
     }
 
     fn samples(&self, py: Python<'_>) -> PyResult<Table> {
@@ -124,18 +152,29 @@ pub(crate) struct Recording {
     run: Run,
 }
 
+impl Recording {
+    fn summary(&self) -> Summary {
+        self.run.summary().unwrap_or_else(|| {
+            // Without its last word the summary is recomputed from the ticks.
+            let mut replay = Replay::default();
+            let replayed = self.run.replay(&mut replay);
+            replay.summary(self.run.info(), replayed.damage.map(|damage| damage.to_string()))
+        })
+    }
+}
+
 #[pymethods]
 impl Recording {
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
-        let summary = py.detach(|| {
-            self.run.summary().unwrap_or_else(|| {
-                // Without its last word the summary is recomputed from the ticks.
-                let mut replay = Replay::default();
-                let replayed = self.run.replay(&mut replay);
-                replay.summary(self.run.info(), replayed.damage.map(|damage| damage.to_string()))
-            })
-        });
-        serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        json(&py.detach(|| self.summary()))
+    }
+
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| page::summary_text(&self.summary()))
+    }
+
+    fn page(&self, py: Python<'_>, advice: Vec<String>) -> PyResult<String> {
+        py.detach(|| page::page(&self.run, self.summary(), advice))
     }
 
     fn samples(&self, py: Python<'_>) -> Table {
@@ -153,6 +192,10 @@ impl Recording {
     fn marks(&self, py: Python<'_>) -> Table {
         py.detach(|| Memory::of(&self.run).marks())
     }
+}
+
+fn json(summary: &Summary) -> PyResult<String> {
+    serde_json::to_string(summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 /// Opens a run file.

@@ -18,14 +18,17 @@ Value = Optional[float]
 class Series:
     """Read-only view of a session's samples; asks for each column once."""
 
-    def __init__(self, recording: _engine.Recording) -> None:
-        self._table = recording.samples()
-        self._names = set(self._table.column_names)
+    def __init__(self, table: _engine.Table, started_unix_ns: int) -> None:
+        self._table = table
+        self._names = set(table.column_names)
         self._cache: Dict[str, List[Any]] = {}
-        run: Dict[str, Any] = json.loads(recording.summary_json())["run"]
-        started = run["started_unix_ns"]
         self.t_ns: List[int] = self.column("t_ns")
-        self.unix_s: List[float] = [(started + t) / 1e9 for t in self.t_ns]
+        self.unix_s: List[float] = [(started_unix_ns + t) / 1e9 for t in self.t_ns]
+
+    @classmethod
+    def of(cls, recording: _engine.Recording) -> Series:
+        run: Dict[str, Any] = json.loads(recording.summary_json())["run"]
+        return cls(recording.samples(), run["started_unix_ns"])
 
     def __len__(self) -> int:
         return len(self.t_ns)

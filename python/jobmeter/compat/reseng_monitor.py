@@ -123,7 +123,7 @@ class ResourceMonitor:
 
 def _rows(session: _engine.Recording) -> List[Dict[str, float]]:
     """One row per interval: CPU in percent of a core, memory in bytes, I/O in bytes per second."""
-    series = Series(session)
+    series = Series.of(session)
     cpu = series.rates("main_cpu_ns")
     memory = series.column("main_rss_bytes")
     rates = {column: series.rates(name) for column, name in _RATES.items()}

@@ -49,6 +49,18 @@ def write_tracking(path: str, static: Dict[str, Any], rows: Sequence[Dict[str, A
     _replace(path, tables)
 
 
+def append_tracking(path: str, rows: Sequence[Dict[str, Any]]) -> None:
+    """Add rows to a tracking file that `write_tracking` began, in one write."""
+    if extension(path) == ".csv":
+        text = io.StringIO()
+        csv.DictWriter(text, DATA_COLUMNS, lineterminator="\n").writerows(rows)
+        with open(path, "a", newline="", encoding="utf-8", opener=_private) as file:
+            file.write(text.getvalue())
+        return
+    with _sqlite(path) as database:
+        _insert(database, "data", DATA_COLUMNS, rows)
+
+
 def write_sub_tracking(path: str, rows: Sequence[Dict[str, Any]]) -> None:
     _replace(path, [("data", SUB_COLUMNS, rows)])
 

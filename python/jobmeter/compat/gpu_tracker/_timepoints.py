@@ -96,7 +96,11 @@ def usage(static: StaticData, summary: Dict[str, Any], rows: Sequence[Row]) -> R
 
 def timepoints(recording: _engine.Recording, static: StaticData, uuids: Optional[Sequence[str]]) -> List[Row]:
     """One row per interval, with the columns of a tracking file and in their order."""
-    series = Series(recording)
+    return series_rows(Series.of(recording), static, uuids)
+
+
+def series_rows(series: Series, static: StaticData, uuids: Optional[Sequence[str]]) -> List[Row]:
+    """The rows of a part of a run; the first sample only serves to take differences from."""
     columns: List[Tuple[str, List[Any]]] = []
     _memory(series, static, columns)
     _gpu(series, static, uuids, columns)
@@ -106,7 +110,7 @@ def timepoints(recording: _engine.Recording, static: StaticData, uuids: Optional
     _cpu(series, static, columns)
     columns.append(("timestamp", series.unix_s))
     names = [name for name, _ in columns]
-    # Row 0 is the baseline at the start: it has levels but no interval yet.
+    # Row 0 has levels but no interval yet.
     return [dict(zip(names, values)) for values in zip(*(c for _, c in columns))][1:]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Collection, Dict, List, Optional, Type
 
 from ... import _engine
 from . import _tabular
+from ._live import LiveFiles
 from ._timepoints import MEMORY_UNITS, TIME_UNITS, StaticData, timepoints, usage
 from .usage import (
     ComputeTime,
@@ -41,8 +42,9 @@ class Tracker:
     """Tracks the computational resources of a process and its descendants.
 
     Use it as a context manager or call `start()` and `stop()`. The result is in `resource_usage`.
-    `n_join_attempts`, `join_timeout` and `resource_usage_file` are accepted for compatibility: there is
-    no helper process to join or to back up.
+    `tracking_file` grows while tracking goes on. `resource_usage_file` holds the usage so far, pickled, for
+    the case that the program is killed; it is removed when tracking completes, and written only when named.
+    `n_join_attempts` and `join_timeout` are accepted for compatibility: there is no helper process to join.
     """
 
     class State(enum.Enum):
@@ -108,6 +110,7 @@ class Tracker:
         self._resource_usage_file = resource_usage_file
         self._tracking_file = tracking_file
         self._session: Optional[_engine.Session] = None
+        self._files: Optional[LiveFiles] = None
         self.n_join_attempts = n_join_attempts
         self.join_timeout = join_timeout
         self.resource_usage: Optional[ResourceUsage] = None
@@ -123,16 +126,24 @@ class Tracker:
             raise RuntimeError("Cannot start tracking when tracking has already started.")
         if self.state is Tracker.State.STOPPED:
             raise RuntimeError("Cannot start tracking when tracking has already stopped.")
+        if self._tracking_file is not None:
+            _tabular.write_tracking(self._tracking_file, dataclasses.asdict(self._static), [])
         try:
             self._session = _engine.start(
                 pid=self._process_id,
                 interval=self._sleep_time,
                 expected_cores=float(max(self._static.n_expected_cores, 1)),
                 gpu_uuids=self._uuids or None,
+                followed=self._tracking_file is not None,
             )
         except ProcessLookupError:
             # The interface promises a warning and an empty result here, not an exception.
             self._warn(f"The target process of ID {self._process_id} ended before tracking could begin.")
+        if self._session is not None and (self._tracking_file or self._resource_usage_file):
+            self._files = LiveFiles(
+                self._session, self._static, self._uuids, self._sleep_time,
+                self._tracking_file, self._resource_usage_file,
+            )  # fmt: skip
         self.state = Tracker.State.STARTED
 
     def stop(self) -> None:
@@ -145,13 +156,12 @@ class Tracker:
         session = self._session
         if session is None:
             self.resource_usage = self._static.empty_usage()
-            rows: List[Dict[str, Any]] = []
-        else:
-            session.stop()
-            rows = list(timepoints(session, self._static, self._uuids))
-            self.resource_usage = usage(self._static, json.loads(session.summary_json()), rows)
-        if self._tracking_file is not None:
-            _tabular.write_tracking(self._tracking_file, dataclasses.asdict(self._static), rows)
+            return
+        session.stop()
+        rows = timepoints(session, self._static, self._uuids)
+        self.resource_usage = usage(self._static, json.loads(session.summary_json()), rows)
+        if self._files is not None:
+            self._files.finish()
 
     def __enter__(self) -> Tracker:
         self.start()

@@ -1,12 +1,12 @@
-"""A self-contained HTML page: figures, advice and one chart per resource, no script, no network."""
+"""The page of the run, as jobmeter reports it: self-contained, no network."""
 
 from __future__ import annotations
 
-import html
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
+from ... import _engine
 from .helpers import round_memory
 
 if TYPE_CHECKING:
@@ -14,18 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "build_report", "round_memory"]
 
-# Title of a chart, and the columns drawn in it.
-_CHARTS: List[Tuple[str, List[str]]] = [
-    ("CPU usage (cores)", ["process_cpu_usage", "system_cpu_usage"]),
-    ("Memory (KiB)", ["process_memory", "system_memory_used"]),
-    ("Disk read (bytes per interval)", ["process_disk_read_bytes", "system_disk_read_bytes"]),
-    ("Disk write (bytes per interval)", ["process_disk_write_bytes", "system_disk_write_bytes"]),
-    ("Network (bytes per interval)", ["system_net_recv_bytes", "system_net_sent_bytes"]),
-    ("GPU usage", ["process_gpu_usage", "system_gpu_usage"]),
-    ("VRAM (MiB)", ["process_gpu_vram", "system_gpu_vram"]),
-]
-_COLOURS = ("#1565c0", "#ef6c00")
-_WIDTH, _HEIGHT = 720, 160
+_TICK_NS = 10_000_000
+# Metric of the page, table and columns of the rows that add up to it, the factor, and whether it accumulates.
+_METRICS: Sequence[Tuple[str, str, Tuple[str, ...], float, bool]] = (
+    ("combined_cpu_ns", "process", ("utime", "stime"), _TICK_NS, True),
+    ("combined_rss_bytes", "process", ("memory",), 1024, False),
+    ("combined_read_storage_bytes", "process", ("disk_read_bytes",), 1, True),
+    ("combined_write_storage_bytes", "process", ("disk_write_bytes",), 1, True),
+    ("combined_gpu_busy_ppm", "process", ("gpu_usage",), 1e6, False),
+    ("combined_gpu_memory_bytes", "process", ("gpu_vram",), 1024**2, False),
+    ("system_cpu_ns", "system", ("utime", "stime"), _TICK_NS, True),
+    ("system_memory_used_bytes", "system", ("memory_used",), 1024, False),
+    ("system_disk_read_bytes", "system", ("disk_read_bytes",), 1, True),
+    ("system_disk_write_bytes", "system", ("disk_write_bytes",), 1, True),
+    ("system_net_receive_bytes", "system", ("net_recv_bytes",), 1, True),
+    ("system_net_transmit_bytes", "system", ("net_sent_bytes",), 1, True),
+    ("system_gpu_busy_ppm", "system", ("gpu_usage",), 1e6, False),
+    ("system_gpu_memory_bytes", "system", ("gpu_vram",), 1024**2, False),
+)
 
 
 class Report(str):
@@ -51,51 +57,47 @@ class Report(str):
         return self
 
 
-def build_report(
-    tracker: ResourceTracker, historical_stats: Sequence[Dict[str, Any]], status_failed: bool
-) -> Report:
-    stats = tracker.stats()
+def build_report(tracker: ResourceTracker, historical_stats: Sequence[Dict[str, Any]], status_failed: bool) -> Report:
     resources = tracker.recommend_resources(historical_stats)
-    combined = tracker.get_combined_metrics()
-    stamps = combined["timestamp"]
-    parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Resource usage</title>",
-        "<style>body{font:15px system-ui,sans-serif;margin:2rem auto;max-width:46rem;padding:0 1rem}"
-        "table{border-collapse:collapse}td,th{padding:.2rem .8rem;text-align:left;border-bottom:1px solid #ddd}"
-        "svg{background:#fafafa;border:1px solid #ddd}</style>",
-        "<h1>Resource usage</h1>",
-        f"<p>The run {'failed' if status_failed else 'ended'} after {stats['timestamp']['duration']:.1f} s.</p>",
-        "<h2>Figures</h2>", _table({c: _joined(f) for c, f in stats.items()}),
-        "<h2>Advice</h2>", _table(resources),
-        "<h2>Server</h2>", _table(tracker.server_info or {}),
-    ]  # fmt: skip
-    for title, names in _CHARTS:
-        drawn = {n: combined[n] for n in names if n in combined.columns}
-        if any(any(values) for values in drawn.values()):
-            parts.append(f"<h2>{html.escape(title)}</h2>{_chart(stamps, drawn)}")
-    return Report("\n".join(parts) + "</html>\n")
+    advice = [
+        f"Next time: {resources['cpu']} cores, {resources['memory']} MiB of memory, "
+        f"{resources['gpu']} GPUs, {resources['vram']} MiB of VRAM"
+    ]
+    if status_failed:
+        advice.insert(0, "This run failed; the next one may need more.")
+    session = tracker._session
+    return Report(_page_of_rows(tracker, advice) if session is None else session.page(advice))
 
 
-def _joined(figures: Dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in figures.items())
+def _page_of_rows(tracker: ResourceTracker, advice: List[str]) -> str:
+    """Of a restored tracker: a snapshot holds nothing but the rows."""
+    from .server_info import get_server_info
 
-
-def _table(rows: Dict[str, Any]) -> str:
-    cells = "".join(
-        f"<tr><th>{html.escape(str(name))}<td>{html.escape(str(value))}" for name, value in rows.items()
+    rows = tracker._rows()
+    length = min(len(table) for table in rows.values() if table)
+    kept = {kind: table[:length] for kind, table in rows.items() if table}
+    stamps = [row["timestamp"] for row in next(iter(kept.values()))]
+    begin = stamps[0] if tracker.start_time is None else min(tracker.start_time, stamps[0])
+    columns: List[Tuple[str, List[Optional[int]]]] = []
+    for metric, kind, names, factor, accumulates in _METRICS:
+        if kind in kept:
+            values = [round(sum(row[name] for name in names) * factor) for row in kept[kind]]
+            columns.append((metric, [0, *_sums(values)] if accumulates else [None, *values]))
+    server = tracker.server_info or get_server_info()
+    return _engine.page_of_rows(
+        pid=tracker.pid,
+        started_unix_ns=round(begin * 1e9),
+        system_cores=int(server["vcpus"]),
+        t_ns=[0] + [round((stamp - begin) * 1e9) for stamp in stamps],
+        columns=columns,
+        advice=advice,
     )
-    return f"<table>{cells}</table>"
 
 
-def _chart(stamps: Sequence[float], columns: Dict[str, List[float]]) -> str:
-    top = max(max(values) for values in columns.values()) or 1
-    begin, span = stamps[0], (stamps[-1] - stamps[0]) or 1
-    lines, legend = "", ""
-    for colour, (name, values) in zip(_COLOURS, columns.items()):
-        points = " ".join(
-            f"{(t - begin) / span * _WIDTH:.1f},{_HEIGHT - v / top * (_HEIGHT - 8):.1f}"
-            for t, v in zip(stamps, values)
-        )
-        lines += f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{points}"/>'
-        legend += f'<span style="color:{colour}">{html.escape(name)}</span> '
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%">{lines}</svg><p>{legend}, top {top:g}</p>'
+def _sums(values: List[int]) -> List[int]:
+    total = 0
+    sums = []
+    for value in values:
+        total += value
+        sums.append(total)
+    return sums

@@ -119,7 +119,7 @@ class ResourceTracker:
             return self._restored
         if self._session is None:
             return {"process": [], "system": []}
-        series = Series(self._session)
+        series = Series.of(self._session)
         process = process_rows(series, self.pid, self.children) if self.track_processes else []
         system = system_rows(series, self._forks_before) if self.track_system else []
         return {"process": process, "system": system}
@@ -211,11 +211,14 @@ class ResourceTracker:
 
     def recommend_resources(self, historical_stats: Sequence[Dict[str, Any]] = ()) -> Dict[str, int]:
         """Cores, memory (MiB), GPUs and VRAM (MiB) to ask for next time."""
+        if self.running:
+            self.wait_for_samples(n=1, timeout=self.interval * 5)
         return _advice.recommend_resources([self.stats(), *historical_stats])
 
     def recommend_server(self, **kwargs: Any) -> Dict[str, Any]:
         """The cheapest server of the built-in catalogue that fits; keywords narrow the choice."""
-        return _advice.recommend_server(self.recommend_resources(), kwargs)
+        historical_stats: Sequence[Dict[str, Any]] = kwargs.pop("historical_stats", ())
+        return _advice.recommend_server(self.recommend_resources(historical_stats), kwargs)
 
     def report(
         self,

@@ -1,0 +1,87 @@
+//! The report's text and page of a run, of a file or of the memory.
+
+use jobmeter_core::replay::Replay;
+use jobmeter_core::{Column, Metric, RunInfo, Scope, Sink, Summary};
+use jobmeter_record::Run;
+use jobmeter_report::downsample::DEFAULT_BUCKETS;
+use jobmeter_report::text::Style;
+use jobmeter_report::{AdviceBlock, SeriesBuilder, format, html, text};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A dozen aligned lines, no colours.
+pub(crate) fn summary_text(summary: &Summary) -> String {
+    text::summary(summary, Style { colored: false })
+}
+
+/// One self-contained page; `advice` are lines for its reader.
+pub(crate) fn page(run: &Run, summary: Summary, advice: Vec<String>) -> PyResult<String> {
+    let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
+    run.replay(&mut builder);
+    finish(builder, summary, advice)
+}
+
+fn finish(builder: SeriesBuilder, summary: Summary, advice: Vec<String>) -> PyResult<String> {
+    let label = match &summary.run.name {
+        Some(name) => name.clone(),
+        None if summary.run.command.is_empty() => summary.run.id.clone(),
+        None => format::command_line(&summary.run.command),
+    };
+    let mut data = builder.finish(label, summary);
+    data.advice = (!advice.is_empty()).then_some(AdviceBlock { lines: advice, snippets: Vec::new() });
+    html::render(&[data]).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The page of a run of which only its rows were kept. A column is `SCOPE_METRIC` with cumulative counters and
+/// levels; names that are not in the metric table are an error.
+#[pyfunction]
+#[pyo3(signature = (*, pid, started_unix_ns, system_cores, t_ns, columns, advice))]
+pub(crate) fn page_of_rows(
+    py: Python<'_>,
+    pid: i32,
+    started_unix_ns: u64,
+    system_cores: u32,
+    t_ns: Vec<u64>,
+    columns: Vec<(String, Vec<Option<u64>>)>,
+    advice: Vec<String>,
+) -> PyResult<String> {
+    py.detach(|| {
+        let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
+        let mut replay = Replay::default();
+        for (name, values) in &columns {
+            let column = column_of(name).filter(|_| values.len() == t_ns.len()).ok_or_else(|| {
+                PyValueError::new_err(format!("{name:?} is not a metric with one value per row"))
+            })?;
+            builder.define(&column);
+            replay.define(&column);
+        }
+        for (row, t_ns) in t_ns.iter().enumerate() {
+            let values: Vec<Option<u64>> = columns.iter().map(|(_, values)| values[row]).collect();
+            builder.tick(*t_ns, &values);
+            replay.tick(*t_ns, &values);
+        }
+        let info = RunInfo {
+            name: Some(format!("process {pid}")),
+            mode: "attach".to_owned(),
+            pid,
+            started_unix_ns,
+            system_cores,
+            expected_cores: f64::from(system_cores),
+            ..RunInfo::default()
+        };
+        let mut summary = replay.summary(&info, None);
+        // Rows that were kept are all there was; nothing is missing at their end.
+        summary.warnings.retain(|warning| warning.kind != "no_trailer");
+        summary.verdict.kind = "detached".to_owned();
+        summary.verdict.text = "measured until the tracker was stopped".to_owned();
+        summary.verdict.evidence.clear();
+        finish(builder, summary, advice)
+    })
+}
+
+fn column_of(name: &str) -> Option<Column> {
+    Scope::ALL.into_iter().find_map(|scope| {
+        let metric = Metric::from_key(name.strip_prefix(scope.key())?.strip_prefix('_')?)?;
+        Some(Column::of(scope, metric))
+    })
+}
