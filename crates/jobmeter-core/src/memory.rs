@@ -73,7 +73,7 @@ impl Rolled {
                 let rollup = &last.rollup;
                 (rollup.rss_bytes, rollup.pss_bytes, rollup.private_bytes, rollup.shared_bytes)
             }
-            // Too dear to ask: as if it shared its files only.
+            // Small or gone: as if it shared its files only.
             None => {
                 let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
                 (rss, rss - file, rss - file, file)
@@ -169,8 +169,11 @@ impl MemoryMeter {
             tree.refresh_memory();
             let after: [Sums; 3] = over_scopes(tree, Sums::take);
             let moved = after[2].rss.abs_diff(all[2].rss) > all[2].rss / 64;
+            // Who was too large to ask may share everything or nothing with the rest.
+            let unasked = |process: &Process| process.rollup.is_none() && process.rss_bytes > 1 << 20;
+            let is_whole = all[2].count == 1 || !tree.processes.iter().any(unasked);
             all = after;
-            if !moved {
+            if is_whole && !moved {
                 let mut verified = [Verified::default(); 3];
                 for (slot, (found, sums)) in verified.iter_mut().zip(found.into_iter().zip(&all)) {
                     *slot = Verified { found, guessed: sums.guess() };
@@ -247,7 +250,11 @@ impl MemoryMeter {
         let buffer = &mut tree.buffer;
         for process in &mut tree.processes {
             if worthwhile(process) {
-                self.spent_ns += process.read_rollup(buffer).unwrap_or(10_000);
+                let cost_ns = process.read_rollup(buffer);
+                self.spent_ns += cost_ns.unwrap_or(10_000);
+                if cost_ns.is_none() {
+                    process.rollup = None;
+                }
             } else {
                 process.rollup = None;
             }
