@@ -38,6 +38,7 @@ test: ## set up and run every check
 	@echo "All checks passed."
 
 test-rust: web ## unit, property and black-box tests, and the examples in the docs
+	tools/ensure-packages strace
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) nextest run --workspace --locked $(NEXTEST_FLAGS)
 	$(CARGO) test --workspace --doc --locked --quiet
@@ -55,6 +56,8 @@ bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time
 	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
 	target/release/jobmeter-bench
+	$(CARGO) bench --locked --package jobmeter-record --package jobmeter-gpu
+	$(CARGO) run --release --locked --package jobmeter-report --example bench_report -- 1000000 target/bench-report.html
 	$(MAKE) bench-python
 
 bench-python: wheel ## what the Python package costs, as Markdown tables

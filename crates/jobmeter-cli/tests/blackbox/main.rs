@@ -12,6 +12,7 @@ mod inherit;
 mod kills;
 mod memory;
 mod names;
+mod network;
 mod output;
 mod phases;
 mod processes;

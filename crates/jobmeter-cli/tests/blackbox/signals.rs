@@ -1,9 +1,13 @@
 //! Signals sent to jobmeter reach the job exactly once; stops and continuations pass through.
 
 use crate::help::{Room, code_of, is_running, send, state, testkit, wait_until};
+use std::os::unix::process::CommandExt;
 use std::process::Child;
 
-/// Starts the signal reporter under jobmeter and waits until it listens; returns jobmeter and the job's pid.
+const ALL_BUT_TERM: [i32; 7] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH, libc::SIGCONT];
+
+/// Starts the signal reporter under jobmeter, in a process group of their own, and waits until it listens; returns jobmeter and the job's pid.
 fn start_reporter(room: &Room, more: &[&str]) -> (Child, u32) {
     let (file, summary) = (room.file("signals"), room.file("summary.json"));
     let testkit = testkit();
@@ -11,6 +15,7 @@ fn start_reporter(room: &Room, more: &[&str]) -> (Child, u32) {
     let child = room
         .jobmeter(&["run", "-f", "json", "-o", &summary, "--", testkit, "signals", &file])
         .args(more)
+        .process_group(0)
         .spawn()
         .expect("start jobmeter");
     wait_until("the reporter is ready", || reports(room).contains('\n'));
@@ -32,17 +37,35 @@ fn count(room: &Room, signal: i32) -> usize {
 fn each_signal_arrives_exactly_once() {
     let room = Room::new("signals");
     let (mut child, _) = start_reporter(&room, &[]);
-    let sent = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
-    for signal in sent {
+    for signal in ALL_BUT_TERM {
         send(child.id(), signal);
         wait_until(&format!("signal {signal} arrives"), || count(&room, signal) > 0);
     }
     send(child.id(), libc::SIGTERM);
     assert_eq!(code_of(&mut child), 42);
-    for signal in sent.into_iter().chain([libc::SIGTERM]) {
+    for signal in ALL_BUT_TERM.into_iter().chain([libc::SIGTERM]) {
         assert_eq!(count(&room, signal), 1, "signal {signal}: {}", reports(&room));
     }
     assert_eq!(room.summary_file().expect("a summary").verdict.exit_code, Some(42));
+}
+
+/// A shell's `fg`, `kill -- -PGID` and schedulers address the whole group: the job has the signal already, and
+/// passing it on would make two. Each is sent alone afterwards: then it is passed on.
+#[test]
+fn a_signal_to_the_whole_group_arrives_once() {
+    let room = Room::new("group-signals");
+    let (mut child, _) = start_reporter(&room, &[]);
+    for (round, signal) in ALL_BUT_TERM.into_iter().flat_map(|signal| [(1, signal), (2, signal)]) {
+        let target = if round == 1 { -(child.id() as i32) } else { child.id() as i32 };
+        // SAFETY: the group that this test made for jobmeter and its job, or jobmeter itself.
+        assert_eq!(unsafe { libc::kill(target, signal) }, 0);
+        wait_until(&format!("signal {signal} arrives"), || count(&room, signal) >= round);
+    }
+    send(child.id(), libc::SIGTERM);
+    assert_eq!(code_of(&mut child), 42);
+    for signal in ALL_BUT_TERM {
+        assert_eq!(count(&room, signal), 2, "signal {signal}: {}", reports(&room));
+    }
 }
 
 #[test]
