@@ -57,7 +57,8 @@ enum Command {
     Check(cmd::check::CheckArgs),
     /// Describe this machine: hardware, limits, container, scheduler, cloud
     Host(cmd::host::HostArgs),
-    /// Write a run's tables as CSV, JSON Lines, Parquet, SQLite or Arrow
+    /// The command line of gpu-tracker (also when this program is called by that name)
+    GpuTracker(cmd::gpu_tracker::GpuTrackerArgs),
     /// Completions for bash, zsh or fish
     Completions(cmd::completions::CompletionsArgs),
     /// The manual page
@@ -90,6 +91,9 @@ fn parse() -> Result<Command, clap::Error> {
 }
 
 pub(crate) fn dispatch() -> u8 {
+    if let Some(words) = cmd::gpu_tracker::called_by_name() {
+        return cmd::gpu_tracker::run(words);
+    }
     let command = match parse() {
         Ok(command) => command,
         Err(error) => {
@@ -114,6 +118,7 @@ pub(crate) fn dispatch() -> u8 {
         Command::Compare(args) => cmd::compare::main(args),
         Command::Check(args) => cmd::check::main(args),
         Command::Host(args) => cmd::host::main(args),
+        Command::GpuTracker(args) => Ok(cmd::gpu_tracker::run(args.words)),
         Command::Completions(args) => cmd::completions::main(args),
         Command::Man => cmd::completions::man(),
     };

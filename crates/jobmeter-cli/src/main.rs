@@ -6,6 +6,7 @@
 mod cli;
 mod cmd;
 mod config;
+mod math;
 mod streams;
 
 use std::panic;

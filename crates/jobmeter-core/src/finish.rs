@@ -92,7 +92,7 @@ impl Meter {
                 ),
             };
         }
-        let clock_ns = self.clock.as_ref().and_then(|clock| clock.total_ns());
+        let clock_ns = self.clocks.total_ns();
         if let Some(clock_ns) = clock_ns.filter(|clock_ns| exceeds(*clock_ns, 0.01)) {
             return CpuTotal {
                 total_ns: clock_ns,
@@ -344,8 +344,9 @@ impl Meter {
                 None => source("cgroup", false, "no group could be made, or none was wanted".to_owned()),
             });
             if self.group.is_none() {
-                let used = self.clock.is_some();
-                let detail = if used { "inherited task clock" } else { "refused, or not wanted" };
+                let used = self.clocks.total_ns().is_some();
+                let detail =
+                    if used { "inherited task clock" } else { "refused, not wanted, or the job too short" };
                 sources.push(source("perf_counter", used, detail.to_owned()));
             }
             match (&self.follower, &self.events_refusal) {

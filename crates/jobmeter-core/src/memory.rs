@@ -34,20 +34,26 @@ impl Resident {
     }
 }
 
-/// What the last pass of rollups found, as shares of the plain sum.
-#[derive(Debug, Clone, Copy)]
-struct Shares {
-    total: f64,
-    private: f64,
+/// Distinct pages of a set of processes, and those among them that one process has alone.
+#[derive(Debug, Clone, Copy, Default)]
+struct Union {
+    total: u64,
+    private: u64,
 }
 
-impl Shares {
-    /// The union of all pages is no smaller than the largest process and no larger than the plain sum.
-    fn of(union: u64, private: u64, max_rss: u64, rss: u64) -> Shares {
-        let union = union.max(max_rss).min(rss);
-        let rss = rss.max(1) as f64;
-        Shares { total: union as f64 / rss, private: private.min(union) as f64 / rss }
+impl Union {
+    /// No smaller than the largest process and no larger than the plain sum.
+    fn within(total: u64, private: u64, max_rss: u64, rss: u64) -> Union {
+        let total = total.max(max_rss).min(rss);
+        Union { total, private: private.min(total) }
     }
+}
+
+/// What a pass found of a scope, and what the guess without asking was at that moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct Verified {
+    found: Union,
+    guessed: Union,
 }
 
 /// What a pass of rollups found over a set of processes.
@@ -67,7 +73,7 @@ impl Rolled {
                 let rollup = &last.rollup;
                 (rollup.rss_bytes, rollup.pss_bytes, rollup.private_bytes, rollup.shared_bytes)
             }
-            // Too dear to ask: as if it shared its files only.
+            // Small or gone: as if it shared its files only.
             None => {
                 let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
                 (rss, rss - file, rss - file, file)
@@ -82,8 +88,8 @@ impl Rolled {
 
     /// Proportional sizes are exact for pages shared inside the set; the other term mends pages shared with
     /// outsiders.
-    fn shares(&self) -> Shares {
-        Shares::of(self.pss.max(self.private + self.max_shared), self.private, self.max_rss, self.rss)
+    fn union(&self) -> Union {
+        Union::within(self.pss.max(self.private + self.max_shared), self.private, self.max_rss, self.rss)
     }
 }
 
@@ -121,20 +127,21 @@ impl Sums {
     }
 
     /// Without asking who shares what: files are shared by all, a copy shares what it inherited.
-    fn shares(&self) -> Shares {
+    fn guess(&self) -> Union {
         let own = self.private.max(self.max_inherited) + self.grown;
-        Shares::of(own + self.max_file, self.private + self.grown, self.max_rss, self.rss)
+        Union::within(own + self.max_file, self.private + self.grown, self.max_rss, self.rss)
     }
 
-    fn resident(&self, shares: Shares) -> Resident {
-        let total_bytes = (self.rss as f64 * shares.total).round() as u64;
-        let private_bytes = ((self.rss as f64 * shares.private).round() as u64).min(total_bytes);
-        Resident {
-            total_bytes,
-            private_bytes,
-            shared_bytes: total_bytes - private_bytes,
-            sum_bytes: self.rss,
-        }
+    /// What the last pass found, moved by as much as the guess has moved since.
+    fn since(&self, verified: &Verified) -> Union {
+        let guess = self.guess();
+        let moved = |found: u64, now: u64, before: u64| (found + now).saturating_sub(before);
+        Union::within(
+            moved(verified.found.total, guess.total, verified.guessed.total),
+            moved(verified.found.private, guess.private, verified.guessed.private),
+            self.max_rss,
+            self.rss,
+        )
     }
 }
 
@@ -145,7 +152,7 @@ pub struct MemoryMeter {
     /// Passes that were wanted but not affordable.
     pub refused: u64,
     /// Family size at the last pass and what it found for main, descendants, combined.
-    verified: Option<(usize, [Shares; 3])>,
+    verified: Option<(usize, [Verified; 3])>,
     best_bytes: [u64; 3],
     pass_at_ns: u64,
     pass_cost_ns: u64,
@@ -155,24 +162,34 @@ impl MemoryMeter {
     /// `[main, descendants, combined]` at this tick; `elapsed_ns` fills the budget.
     pub fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
         let mut all: [Sums; 3] = over_scopes(tree, Sums::take);
-        let mut shares = self.estimate(&all);
-        if self.wants_pass(&all, &shares, elapsed_ns) && self.pass(tree, all[2].count, elapsed_ns) {
-            let verified = over_scopes(tree, Rolled::take).map(|rolled: Rolled| rolled.shares());
+        let mut unions = self.estimate(&all);
+        if self.wants_pass(&all, &unions, elapsed_ns) && self.pass(tree, all[2].count, elapsed_ns) {
+            let found = over_scopes(tree, Rolled::take).map(|rolled: Rolled| rolled.union());
             // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
             tree.refresh_memory();
             let after: [Sums; 3] = over_scopes(tree, Sums::take);
             let moved = after[2].rss.abs_diff(all[2].rss) > all[2].rss / 64;
+            // Who was too large to ask may share everything or nothing with the rest.
+            let unasked = |process: &Process| process.rollup.is_none() && process.rss_bytes > 1 << 20;
+            let is_whole = all[2].count == 1 || !tree.processes.iter().any(unasked);
             all = after;
-            shares = if moved {
-                self.estimate(&all)
-            } else {
+            if is_whole && !moved {
+                let mut verified = [Verified::default(); 3];
+                for (slot, (found, sums)) in verified.iter_mut().zip(found.into_iter().zip(&all)) {
+                    *slot = Verified { found, guessed: sums.guess() };
+                }
                 self.verified = Some((all[2].count, verified));
-                verified
-            };
+            }
+            unions = self.estimate(&all);
         }
         let mut result = [Resident::default(); 3];
-        for index in 0..3 {
-            result[index] = all[index].resident(shares[index]);
+        for (resident, (union, sums)) in result.iter_mut().zip(unions.into_iter().zip(&all)) {
+            *resident = Resident {
+                total_bytes: union.total,
+                private_bytes: union.private,
+                shared_bytes: union.total - union.private,
+                sum_bytes: sums.rss,
+            };
         }
         // Estimates of the three scopes are made apart; together they still cannot exceed their sum.
         let both = result[0].total_bytes + result[1].total_bytes;
@@ -183,19 +200,22 @@ impl MemoryMeter {
         result
     }
 
-    /// Sharing as the last pass found it while the family is the same, else by what forks and files tell.
-    fn estimate(&self, all: &[Sums; 3]) -> [Shares; 3] {
-        match self.verified {
-            Some((count, verified)) if count == all[2].count => verified,
-            _ => all.map(|sums| sums.shares()),
+    /// From the last pass while the family is the same, else by what forks and files tell: after members came
+    /// or went, what was found of them no longer stands.
+    fn estimate(&self, all: &[Sums; 3]) -> [Union; 3] {
+        match &self.verified {
+            Some((count, verified)) if *count == all[2].count => {
+                [0, 1, 2].map(|index| all[index].since(&verified[index]))
+            }
+            _ => all.map(|sums| sums.guess()),
         }
     }
 
     /// Only when a maximum may move.
-    fn wants_pass(&self, all: &[Sums; 3], shares: &[Shares; 3], elapsed_ns: u64) -> bool {
+    fn wants_pass(&self, all: &[Sums; 3], unions: &[Union; 3], elapsed_ns: u64) -> bool {
         let moves = |index: usize| {
-            let estimate = all[index].rss as f64 * shares[index].total;
-            estimate > self.best_bytes[index] as f64 * 1.01 + 65_536.0
+            let best = self.best_bytes[index];
+            unions[index].total > best + best / 100 + 65_536
         };
         let combined = &all[2];
         if combined.count <= 1 {
@@ -230,7 +250,11 @@ impl MemoryMeter {
         let buffer = &mut tree.buffer;
         for process in &mut tree.processes {
             if worthwhile(process) {
-                self.spent_ns += process.read_rollup(buffer).unwrap_or(10_000);
+                let cost_ns = process.read_rollup(buffer);
+                self.spent_ns += cost_ns.unwrap_or(10_000);
+                if cost_ns.is_none() {
+                    process.rollup = None;
+                }
             } else {
                 process.rollup = None;
             }

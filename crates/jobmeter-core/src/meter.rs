@@ -8,7 +8,7 @@ use crate::ledger::{Account, Heir, Ledger};
 use crate::memory::MemoryMeter;
 use crate::metric::{Column, Metric, Scope};
 use crate::peaks::Peaks;
-use crate::perf::InheritedClock;
+use crate::perf::InheritedClocks;
 use crate::perf_ring::Follower;
 use crate::probe::stat::name_text;
 use crate::process::Process;
@@ -92,7 +92,7 @@ pub struct Meter {
     pub(crate) row: Row,
     pub(crate) sums: Accumulator,
     pub(crate) group: Option<JobGroup>,
-    pub(crate) clock: Option<InheritedClock>,
+    pub(crate) clocks: InheritedClocks,
     /// Starts and ends by the kernel's own word, where they may be had.
     pub(crate) follower: Option<Box<Follower>>,
     pub(crate) events_refusal: Option<String>,
@@ -144,7 +144,7 @@ impl Meter {
             row,
             sums: Accumulator::default(),
             group: None,
-            clock: None,
+            clocks: InheritedClocks::default(),
             follower: None,
             events_refusal: None,
             started_ns: sys::monotonic_ns(),
@@ -179,8 +179,11 @@ impl Meter {
         self.group = group;
     }
 
-    pub fn set_inherited_clock(&mut self, clock: Option<InheritedClock>) {
-        self.clock = clock;
+    /// Where no group could be made: counts from now on what parents that ignore their children throw away.
+    pub fn open_inherited_clocks(&mut self) {
+        let used_ns = self.ledger.combined(&self.tree).cpu_ns;
+        let pids = self.tree.processes.iter().map(|process| process.id.pid);
+        self.clocks = InheritedClocks::open(used_ns, pids);
     }
 
     pub fn set_interval_ns(&mut self, interval_ns: u64) {

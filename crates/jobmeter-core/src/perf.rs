@@ -25,11 +25,35 @@ const SW_TASK_CLOCK: u64 = 1;
 const FLAG_INHERIT: u64 = 1 << 1;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 
-pub struct InheritedClock(OwnedFd);
+/// One clock per process that lived when they were opened; what they fork later is counted in.
+#[derive(Default)]
+pub struct InheritedClocks {
+    used_before_ns: u64,
+    clocks: Vec<InheritedClock>,
+}
+
+/// More than this many at once are not worth their descriptors.
+const MOST_CLOCKS: usize = 64;
+
+impl InheritedClocks {
+    /// `used_before_ns` is what the job has used up to now.
+    pub fn open(used_before_ns: u64, pids: impl Iterator<Item = i32>) -> InheritedClocks {
+        let clocks = pids.take(MOST_CLOCKS).filter_map(|pid| InheritedClock::open(pid).ok()).collect();
+        InheritedClocks { used_before_ns, clocks }
+    }
+
+    /// Used before and since; `None` where there are no clocks.
+    pub fn total_ns(&self) -> Option<u64> {
+        let since_ns: u64 = self.clocks.iter().map(InheritedClock::total_ns).sum::<Option<u64>>()?;
+        (!self.clocks.is_empty()).then_some(self.used_before_ns + since_ns)
+    }
+}
+
+struct InheritedClock(OwnedFd);
 
 impl InheritedClock {
-    /// Counts `pid` and all it will fork. Call before the job execs, so that nothing is missed.
-    pub fn open(pid: i32) -> io::Result<InheritedClock> {
+    /// Counts `pid` and all it will fork.
+    fn open(pid: i32) -> io::Result<InheritedClock> {
         // An unprivileged user may only count what excludes the kernel; for a clock it makes no difference.
         Self::open_with(pid, FLAG_INHERIT)
             .or_else(|_| Self::open_with(pid, FLAG_INHERIT | FLAG_EXCLUDE_KERNEL))
@@ -58,7 +82,7 @@ impl InheritedClock {
         }
     }
 
-    pub fn total_ns(&self) -> Option<u64> {
+    fn total_ns(&self) -> Option<u64> {
         let mut value = [0u8; 8];
         // SAFETY: reads eight bytes into eight.
         let count = unsafe { libc::read(self.0.as_raw_fd(), value.as_mut_ptr().cast(), 8) };

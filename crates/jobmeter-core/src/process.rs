@@ -256,13 +256,15 @@ impl Process {
         Some(cost_ns)
     }
 
-    /// What a rollup would cost: learned from the last one, else 15 µs per megabyte (small pages).
+    /// What a rollup would cost: 15 µs per megabyte of small pages, or less where the last one was cheaper
+    /// (huge pages). A first read of a small process says little about a large one.
     pub fn rollup_cost_ns(&self) -> u64 {
-        let unknown_ns = 40_000 + self.rss_bytes / 1_000_000 * 15_000;
-        self.rollup.map_or(unknown_ns, |last| {
+        let by_size_ns = 40_000 + self.rss_bytes / 1_000_000 * 15_000;
+        let by_last_ns = self.rollup.map(|last| {
             let grown = self.rss_bytes as f64 / last.rollup.rss_bytes.max(1) as f64;
             (last.cost_ns as f64 * grown.max(0.1)) as u64 + 5_000
-        })
+        });
+        by_last_ns.map_or(by_size_ns, |by_last_ns| by_last_ns.min(by_size_ns))
     }
 
     /// Time of the children this process has waited for; whole ticks.

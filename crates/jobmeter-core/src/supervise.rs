@@ -5,7 +5,6 @@ use crate::cgroup::{JobGroup, Membership};
 use crate::finish::Ending;
 use crate::marks::MarkReceiver;
 use crate::meter::{Meter, Target};
-use crate::perf::InheritedClock;
 use crate::perf_ring::PerfRing;
 use crate::sentinel::Sentinel;
 use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
@@ -17,6 +16,9 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
+
+/// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
+const CLOCK_AFTER_NS: u64 = 250_000_000;
 
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -30,6 +32,9 @@ pub struct RunOptions {
     pub use_cgroup: bool,
     /// Events and clocks of perf, where they may be had.
     pub use_perf: bool,
+    /// Watch the job's tree where whole CPUs may not be watched. The first such event on a machine makes the
+    /// kernel patch itself, 6 to 32 ms for which the job waits: only by request.
+    pub follow: bool,
 }
 
 #[derive(Debug)]
@@ -49,6 +54,7 @@ pub struct Supervisor {
     marks: Option<MarkReceiver>,
     membership: Membership,
     oom_kills_before: Option<u64>,
+    wants_clock: bool,
     deadline_ns: Option<u64>,
     timeout: TimeoutState,
 }
@@ -94,21 +100,13 @@ impl Supervisor {
             true => PerfRing::open_machine(),
             false => Err("not wanted".to_owned()),
         };
-        let wants_tree_events = options.use_perf && events.is_err();
+        let wants_tree_events = options.follow && events.is_err();
         let wants_clock = options.use_perf && group.is_none();
-        let mut clock = None;
-        let mut attach = |pid| {
-            if wants_clock {
-                clock = InheritedClock::open(pid).ok();
-            }
-            if wants_tree_events {
-                events = PerfRing::open_tree(pid);
-            }
-        };
+        let mut attach = |pid| events = PerfRing::open_tree(pid);
         let spawned = {
             let joins = group.as_ref().map_or(&[][..], |group| group.joins());
             let attach: Option<&mut dyn FnMut(i32)> =
-                if wants_clock || wants_tree_events { Some(&mut attach) } else { None };
+                if wants_tree_events { Some(&mut attach) } else { None };
             spawn::spawn(&options.command, &signals, joins, attach).map_err(LaunchError::Spawn)?
         };
         let oom_kills_before = match &group {
@@ -120,7 +118,6 @@ impl Supervisor {
         };
         meter.set_started_ns(spawned.started_ns);
         meter.set_group(group);
-        meter.set_inherited_clock(clock);
         meter.set_process_events(events);
         let sentinel = Sentinel::start();
         if let Some(sentinel) = &sentinel {
@@ -140,6 +137,7 @@ impl Supervisor {
             marks,
             membership,
             oom_kills_before,
+            wants_clock,
             deadline_ns,
             timeout: TimeoutState::Waiting,
         })
@@ -269,7 +267,11 @@ impl Supervisor {
     fn tick_if_due(&mut self) -> io::Result<()> {
         let meter = &mut self.meter;
         meter.set_interval_ns(self.cadence.interval_ns());
-        self.cadence.run_if_due(|| meter.tick())?;
+        let ticked = self.cadence.run_if_due(|| meter.tick())?;
+        if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {
+            self.wants_clock = false;
+            meter.open_inherited_clocks();
+        }
         if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
             let already = self.meter.sums.warnings.iter().any(|warning| warning.kind == "thinned");
             if !already {

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod drawn;
 pub(crate) mod export;
 pub(crate) mod gpu;
+pub(crate) mod gpu_tracker;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod ls;

@@ -57,6 +57,9 @@ pub(crate) struct RunArgs {
     /// Use no perf events: processes that live between two ticks are then not told one by one
     #[arg(long, help_heading = "Measuring")]
     no_perf: bool,
+    /// Tell every process also without the privilege to watch whole CPUs; the job may start 30 ms later
+    #[arg(long, conflicts_with = "no_perf", help_heading = "Measuring")]
+    follow: bool,
     #[command(flatten)]
     measure: MeasureArgs,
     /// The command and its arguments
@@ -92,6 +95,7 @@ pub(crate) fn main(mut args: RunArgs) -> Result<u8, String> {
         wait_descendants: args.wait_descendants,
         use_cgroup: !args.no_cgroup,
         use_perf: !args.no_perf,
+        follow: args.follow,
     };
     let command = options.command.clone();
     let supervisor = match Supervisor::launch(options) {
@@ -192,7 +196,7 @@ fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
 }
 
 /// The job without the meter.
-fn wait_plainly(pid: i32) -> u8 {
+pub(crate) fn wait_plainly(pid: i32) -> u8 {
     let mut status = 0;
     loop {
         // SAFETY: `status` is a valid out-pointer.

@@ -94,6 +94,9 @@ fn measure(room: &Room, way: Way, options: &[&str], command: &[&str]) -> Measure
     let (summary, record) = (room.file("summary.json"), room.file("record.jobmeter"));
     let mut arguments = vec!["run", "-f", "json", "--force", "-o", &summary, "--record", &record];
     arguments.extend(options);
+    if way == Way::WithoutPrivileges {
+        arguments.push("--follow");
+    }
     arguments.push("--");
     arguments.extend(command);
     let mut jobmeter = room.jobmeter(&arguments);

@@ -1,0 +1,193 @@
+//! `jobmeter gpu-tracker`: the command line of gpu-tracker on our engine. Its exit code is its own: 0 when
+//! the tracking went well, whatever the command's status was, and 1 for every mistake.
+
+use super::measure::say;
+use super::run::wait_plainly;
+use jobmeter_compat::arguments::{Request, parse, split_command};
+use jobmeter_compat::output::Destination;
+use jobmeter_compat::settings::{Settings, TrackOptions};
+use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze, combine};
+use jobmeter_compat::{CompatError, Machine, Timepoints, TrackingFile, check_tracking_path, help, usage};
+use jobmeter_core::spawn::SpawnError;
+use jobmeter_core::summary::RunInfo;
+use jobmeter_core::supervise::{LaunchError, Outcome, RunOptions, Supervisor};
+use jobmeter_core::sys::realtime_ns;
+use jobmeter_core::text::printable;
+use jobmeter_gpu::GpuExtra;
+use std::ffi::OsString;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const FAILURE: u8 = 1;
+const DONE: &str = "Resource tracking complete. Process completed with status code: ";
+
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct GpuTrackerArgs {
+    /// Options of gpu-tracker; -h lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// The arguments, when we go by the other program's name.
+pub(crate) fn called_by_name() -> Option<Vec<OsString>> {
+    let mut words = std::env::args_os();
+    let name = words.next()?;
+    (Path::new(&name).file_name()? == "gpu-tracker").then(|| words.collect())
+}
+
+pub(crate) fn run(words: Vec<OsString>) -> u8 {
+    match answer(words) {
+        Ok(()) => 0,
+        Err(error @ CompatError::Usage(_)) => {
+            say(&error.to_string());
+            FAILURE
+        }
+        Err(error) => {
+            say(&format!("ERROR:root:{error}"));
+            FAILURE
+        }
+    }
+}
+
+fn answer(words: Vec<OsString>) -> Result<(), CompatError> {
+    let words: Result<Vec<String>, OsString> = words.into_iter().map(OsString::into_string).collect();
+    let words = words.map_err(|word| {
+        CompatError::Value(format!("the argument '{}' is not UTF-8", printable(&word.to_string_lossy())))
+    })?;
+    match parse(&words)? {
+        Request::Help => print(&help::help()),
+        Request::Version => print(help::VERSION),
+        Request::Track { command, destination, options } => track(&command, &destination, options),
+        Request::Combine { target, files } => combine(&target, &files),
+        Request::Analyze { tracking, sub_tracking, destination } => {
+            destination.deliver(&analyze(&tracking, &sub_tracking)?)
+        }
+        Request::Compare { config, sessions, statistic, destination } => {
+            let comparison = Comparison::load(CompareOptions::new(config.as_deref(), &sessions, statistic)?)?;
+            comparison.warnings.iter().for_each(|text| warn(text));
+            destination.deliver(&comparison.results()?)
+        }
+    }
+}
+
+fn print(text: &str) -> Result<(), CompatError> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(|error| CompatError::File(format!("cannot write to standard output: {error}")))
+}
+
+fn warn(text: &str) {
+    say(&format!("WARNING:root:{text}"));
+}
+
+/// Everything that can be wrong is found out before the command starts.
+fn track(command: &str, destination: &Destination, options: TrackOptions) -> Result<(), CompatError> {
+    let command = split_command(command, shlex::split);
+    let Some(program) = command.first().cloned() else {
+        return Err(CompatError::Value("Empty command provided.".to_owned()));
+    };
+    let settings = Settings::new(options)?;
+    destination.check()?;
+    if let Some(path) = &settings.tracking_file {
+        check_tracking_path(path, settings.overwrite)?;
+    }
+    let (machine, warnings) = Machine::look(&settings)?;
+    let options = RunOptions {
+        command: command.iter().map(OsString::from).collect(),
+        interval_ns: Some(settings.interval_ns),
+        timeout_ns: None,
+        grace_ns: 0,
+        wait_descendants: false,
+        use_cgroup: true,
+        use_perf: true,
+        follow: false,
+    };
+    let supervisor = Supervisor::launch(options).map_err(|error| launch_failed(&program, error))?;
+    crate::streams::survive_write_errors();
+    if !settings.disable_logs {
+        warnings.iter().for_each(|text| warn(text));
+    }
+    let pid = supervisor.pid();
+    // Whatever goes wrong on our side from here on, the job runs to its end.
+    match catch_unwind(AssertUnwindSafe(|| measure(supervisor, &settings, machine, destination))) {
+        Ok(result) => result,
+        Err(_) => {
+            wait_plainly(pid);
+            Err(CompatError::Value("measuring failed; the command ran to its end unmeasured".to_owned()))
+        }
+    }
+}
+
+fn measure(
+    mut supervisor: Supervisor,
+    settings: &Settings,
+    machine: Machine,
+    destination: &Destination,
+) -> Result<(), CompatError> {
+    let mut file_trouble = None;
+    let file = settings.tracking_file.as_deref().and_then(|path| {
+        let created = TrackingFile::create(path, settings.overwrite, &machine);
+        created.map_err(|error| file_trouble = Some(error)).ok()
+    });
+    let started_unix_ns = realtime_ns().saturating_sub(supervisor.meter.elapsed_ns());
+    let info = RunInfo {
+        mode: "run".to_owned(),
+        pid: supervisor.pid(),
+        started_unix_ns,
+        interval_ns: Some(settings.interval_ns),
+        expected_cores: f64::from(machine.n_expected_cores),
+        system_cores: machine.core_count,
+        ..RunInfo::default()
+    };
+    match GpuExtra::start(machine.gpu_config()) {
+        Ok(Some(extra)) => supervisor.meter.add_extra(Box::new(extra)),
+        Ok(None) => {}
+        Err(error) => supervisor.meter.warn("gpu", error.to_string()),
+    }
+    let rows = Arc::new(Mutex::new(Timepoints::new(machine, started_unix_ns, file)));
+    supervisor.meter.add_sink(Box::new(rows.clone()));
+    // The first interval begins here, not one interval later.
+    supervisor.meter.tick();
+    let outcome = match supervisor.run() {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            wait_plainly(supervisor.pid());
+            return Err(CompatError::File(format!("measuring failed: {error}; the command ran to its end")));
+        }
+    };
+    let summary = supervisor.finish(&info, &outcome);
+    if !settings.disable_logs {
+        summary.warnings.iter().for_each(|warning| warn(&printable(&warning.text)));
+    }
+    // Each is tried whatever became of the others: a closed screen must not cost the file.
+    let said = print(&format!("{DONE}{}", status(&outcome)));
+    let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+    let written = rows.finish();
+    let delivered = destination.deliver(&usage(&summary, &rows));
+    said.and(delivered).and(file_trouble.map_or(Ok(()), Err)).and(written)
+}
+
+/// The exit status, or the signal as a negative number.
+fn status(outcome: &Outcome) -> i32 {
+    let status = outcome.reaped.status;
+    if libc::WIFSIGNALED(status) { -libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
+}
+
+fn launch_failed(program: &str, error: LaunchError) -> CompatError {
+    let program = printable(program);
+    match error {
+        LaunchError::Spawn(SpawnError::Exec(error)) if error.raw_os_error() == Some(libc::ENOENT) => {
+            CompatError::Value(format!("Command not found: \"{program}\""))
+        }
+        LaunchError::Spawn(SpawnError::Argument) => CompatError::Value(format!(
+            "An argument of \"{program}\" holds a NUL byte, which no command can take"
+        )),
+        LaunchError::Spawn(SpawnError::Exec(error) | SpawnError::Fork(error)) | LaunchError::Own(error) => {
+            CompatError::File(format!("Cannot run \"{program}\": {error}"))
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Ticks become rows: levels in the chosen units, CPU time as percent of the interval. What is unknown is
+//! 0.0 here and nowhere else, because the layout has no other word for it.
+
+use crate::error::CompatError;
+use crate::machine::Machine;
+use crate::tracking_file::TrackingFile;
+use crate::tree::Node;
+use jobmeter_core::event::{Event, Sink};
+use jobmeter_core::metric::{Column, EntityKind, Metric, Scope};
+use std::collections::HashMap;
+
+pub struct Timepoints {
+    machine: Machine,
+    started_unix_ns: u64,
+    file: Option<TrackingFile>,
+    failure: Option<CompatError>,
+    defined: usize,
+    places: HashMap<(Scope, Metric), usize>,
+    /// Use of each GPU whose utilization counts.
+    busy_places: Vec<usize>,
+    before: Option<(u64, Vec<Option<u64>>)>,
+    pub(crate) gpu: GpuFigures,
+}
+
+/// What only the rows know of the GPUs.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct GpuFigures {
+    pub(crate) system_ram_max: f64,
+    pub(crate) busy_percent_max: f64,
+    busy_percent_sum: f64,
+    rows: u32,
+}
+
+impl GpuFigures {
+    pub(crate) fn busy_percent_mean(&self) -> f64 {
+        self.busy_percent_sum / f64::from(self.rows.max(1))
+    }
+}
+
+impl Timepoints {
+    pub fn new(machine: Machine, started_unix_ns: u64, file: Option<TrackingFile>) -> Timepoints {
+        Timepoints {
+            machine,
+            started_unix_ns,
+            file,
+            failure: None,
+            defined: 0,
+            places: HashMap::new(),
+            busy_places: Vec::new(),
+            before: None,
+            gpu: GpuFigures::default(),
+        }
+    }
+
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Ends the file; what went wrong with it, if anything did.
+    pub fn finish(&mut self) -> Result<(), CompatError> {
+        if let Some(mut file) = self.file.take() {
+            file.finish()?;
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn main_lives(&self, values: &[Option<u64>]) -> bool {
+        let place = self.places.get(&(Scope::Main, Metric::Threads));
+        place.and_then(|&place| values.get(place).copied().flatten()).is_some_and(|count| count > 0)
+    }
+
+    fn row(
+        &mut self,
+        before_ns: u64,
+        before: &[Option<u64>],
+        t_ns: u64,
+        values: &[Option<u64>],
+    ) -> Vec<Node> {
+        let at = |values: &[Option<u64>], scope, metric| {
+            self.places.get(&(scope, metric)).and_then(|&place| values.get(place).copied().flatten())
+        };
+        let level =
+            |scope, metric, factor: f64| at(values, scope, metric).map_or(0.0, |value| value as f64 * factor);
+        let ram = |scope, metric| level(scope, metric, self.machine.ram_unit.factor);
+        let gpu_ram = |scope| level(scope, Metric::GpuMemoryBytes, self.machine.gpu_ram_unit.factor);
+        let mut row: Vec<Node> = Vec::with_capacity(22);
+        row.extend(Scope::JOB.map(|scope| Node::Float(ram(scope, Metric::RssBytes))));
+        row.push(Node::Float(ram(Scope::System, Metric::MemoryUsedBytes)));
+        row.extend(Scope::JOB.map(|scope| Node::Float(gpu_ram(scope))));
+        let system_gpu_ram = gpu_ram(Scope::System);
+        row.push(Node::Float(system_gpu_ram));
+        let busy_ppm: u64 =
+            self.busy_places.iter().filter_map(|&place| values.get(place).copied().flatten()).sum();
+        let busy_percent = busy_ppm as f64 / 1e4;
+        row.push(Node::Float(busy_percent));
+        row.push(Node::Float(busy_percent / f64::from(self.machine.n_expected_gpus.max(1))));
+        row.extend(Scope::JOB.map(|scope| {
+            Node::Int(
+                at(values, scope, Metric::Threads).and_then(|count| i64::try_from(count).ok()).unwrap_or(0),
+            )
+        }));
+        for scope in [Scope::System, Scope::Main, Scope::Descendants, Scope::Combined] {
+            let cores =
+                if scope == Scope::System { self.machine.core_count } else { self.machine.n_expected_cores };
+            let grown = at(values, scope, Metric::CpuNs)
+                .zip(at(before, scope, Metric::CpuNs))
+                .and_then(|(now, before)| now.checked_sub(before));
+            let percent = grown.map_or(0.0, |ns| ns as f64 * 100.0 / (t_ns - before_ns) as f64);
+            row.extend([Node::Float(percent), Node::Float(percent / f64::from(cores))]);
+        }
+        row.push(Node::Float((self.started_unix_ns + t_ns) as f64 / 1e9));
+        self.gpu.system_ram_max = self.gpu.system_ram_max.max(system_gpu_ram);
+        self.gpu.busy_percent_max = self.gpu.busy_percent_max.max(busy_percent);
+        self.gpu.busy_percent_sum += busy_percent;
+        self.gpu.rows += 1;
+        row
+    }
+}
+
+impl Sink for Timepoints {
+    fn define(&mut self, column: &Column) {
+        match &column.entity {
+            None => {
+                self.places.insert((column.scope, column.metric), self.defined);
+            }
+            Some(entity) => {
+                let is_use = (column.scope, column.metric) == (Scope::System, Metric::GpuBusyPpm);
+                if is_use && entity.kind == EntityKind::Gpu && self.machine.uuids.contains(&entity.name) {
+                    self.busy_places.push(self.defined);
+                }
+            }
+        }
+        self.defined += 1;
+    }
+
+    fn event(&mut self, _event: &Event) {}
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        // Two ticks at one moment make no interval.
+        if let Some((before_ns, before)) = self.before.take().filter(|(before_ns, _)| *before_ns < t_ns) {
+            // The tick at the end finds main gone: it is no state of the job, and would be a minimum of 0.
+            let is_over = !self.main_lives(values);
+            if is_over && self.gpu.rows > 0 {
+                return;
+            }
+            let row = self.row(before_ns, &before, t_ns, values);
+            if !is_over
+                && let Some(file) = &mut self.file
+                && let Err(error) = file.append(row)
+            {
+                // One failure is told at the end; the session goes on without the file.
+                self.failure = Some(error);
+                self.file = None;
+            }
+        }
+        self.before = Some((t_ns, values.to_vec()));
+    }
+}

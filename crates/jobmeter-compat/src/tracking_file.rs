@@ -1,0 +1,194 @@
+//! The tracking file while it grows: made aside with its static data, put in place, then one row per tick.
+
+use crate::csv;
+use crate::error::{CompatError, shown};
+use crate::machine::Machine;
+use crate::number::repr;
+use crate::output::{aside_of, check_folder};
+use crate::table::{DATA_COLUMNS, FileKind, STATIC_COLUMNS, kind};
+use crate::tree::Node;
+use rusqlite::Connection;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long the end of a session waits for a reader that locks the database.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
+
+pub struct TrackingFile {
+    path: PathBuf,
+    writer: Writer,
+    /// Rows that a locked database did not take yet.
+    pending: Vec<Vec<Node>>,
+}
+
+enum Writer {
+    Csv(File),
+    Sqlite(Connection),
+}
+
+/// Refuses a wrong name, a missing folder and a file that is there, before the command starts.
+pub fn check_tracking_path(path: &Path, overwrite: bool) -> Result<(), CompatError> {
+    FileKind::of(path)?;
+    check_folder(path)?;
+    if path.symlink_metadata().is_ok() && !overwrite {
+        return Err(already_there(path));
+    }
+    Ok(())
+}
+
+fn already_there(path: &Path) -> CompatError {
+    CompatError::File(format!(
+        "File {} already exists. Set overwrite to True to overwrite the existing file.",
+        shown(path)
+    ))
+}
+
+impl TrackingFile {
+    pub fn create(path: &Path, overwrite: bool, machine: &Machine) -> Result<TrackingFile, CompatError> {
+        let kind = FileKind::of(path)?;
+        let aside = aside_of(path);
+        let failed = |error: std::io::Error| CompatError::file("write", path, error);
+        let file =
+            OpenOptions::new().append(true).create_new(true).mode(0o600).open(&aside).map_err(failed)?;
+        let filled = match kind {
+            FileKind::Csv => csv_head(&file, machine).map_err(failed),
+            FileKind::Sqlite => {
+                tables(&aside, machine).map_err(|error| CompatError::file("write", path, error))
+            }
+        };
+        let placed = filled.and_then(|()| {
+            if overwrite {
+                return std::fs::rename(&aside, path).map_err(failed);
+            }
+            // A link fails where a file has appeared meanwhile; a rename would replace it.
+            let linked = std::fs::hard_link(&aside, path).and_then(|()| std::fs::remove_file(&aside));
+            linked.map_err(|error| match error.kind() {
+                std::io::ErrorKind::AlreadyExists => already_there(path),
+                _ => failed(error),
+            })
+        });
+        placed.inspect_err(|_| drop(std::fs::remove_file(&aside)))?;
+        let writer = match kind {
+            FileKind::Csv => Writer::Csv(file),
+            FileKind::Sqlite => {
+                Writer::Sqlite(open(path).map_err(|error| CompatError::file("write", path, error))?)
+            }
+        };
+        Ok(TrackingFile { path: path.to_owned(), writer, pending: Vec::new() })
+    }
+
+    /// Appends a row. A database locked by a reader gets it with a later one.
+    pub(crate) fn append(&mut self, row: Vec<Node>) -> Result<(), CompatError> {
+        self.pending.push(row);
+        match self.flush() {
+            Err(error) if self.pending.is_empty() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), CompatError> {
+        match &mut self.writer {
+            Writer::Csv(file) => {
+                let mut text = String::new();
+                for row in self.pending.drain(..) {
+                    put_row(&mut text, &row);
+                }
+                file.write_all(text.as_bytes()).map_err(|error| CompatError::file("write", &self.path, error))
+            }
+            Writer::Sqlite(database) => {
+                let done = insert(database, "data", &DATA_COLUMNS, &self.pending);
+                let is_locked = matches!(
+                    done.as_ref().map_err(rusqlite::Error::sqlite_error_code),
+                    Err(Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
+                );
+                if !is_locked {
+                    self.pending.clear();
+                }
+                done.map_err(|error| CompatError::file("write", &self.path, error))
+            }
+        }
+    }
+
+    pub(crate) fn finish(&mut self) -> Result<(), CompatError> {
+        if let Writer::Sqlite(database) = &self.writer {
+            let patience = database.busy_timeout(LAST_PATIENCE);
+            patience.map_err(|error| CompatError::file("write", &self.path, error))?;
+        }
+        if self.pending.is_empty() { Ok(()) } else { self.flush() }
+    }
+}
+
+fn csv_head(mut file: &File, machine: &Machine) -> std::io::Result<()> {
+    let mut text = String::new();
+    csv::put_row(&mut text, STATIC_COLUMNS, "\r\n");
+    put_row(&mut text, &machine.static_data().map(|(_, value)| value));
+    csv::put_row(&mut text, DATA_COLUMNS, "\r\n");
+    file.write_all(text.as_bytes())
+}
+
+fn put_row(out: &mut String, row: &[Node]) {
+    let cells: Vec<String> = row
+        .iter()
+        .map(|value| match value {
+            Node::Text(text) => text.clone(),
+            Node::Int(value) => value.to_string(),
+            Node::Float(value) => repr(*value),
+            _ => String::new(),
+        })
+        .collect();
+    csv::put_row(out, cells.iter().map(String::as_str), "\r\n");
+}
+
+/// Nothing is synced: a stalled disk must not stall the meter, and a power cut may cost the file.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let database = Connection::open(path)?;
+    database.busy_timeout(Duration::ZERO)?;
+    database.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")?;
+    Ok(database)
+}
+
+fn tables(aside: &Path, machine: &Machine) -> rusqlite::Result<()> {
+    let mut database = open(aside)?;
+    create_table(&database, "static_data", &STATIC_COLUMNS)?;
+    create_table(&database, "data", &DATA_COLUMNS)?;
+    let row = machine.static_data().map(|(_, value)| value).to_vec();
+    insert(&mut database, "static_data", &STATIC_COLUMNS, &[row])?;
+    database.close().map_err(|(_, error)| error)
+}
+
+/// Table and column names are our own constants.
+pub(crate) fn create_table(database: &Connection, table: &str, columns: &[&str]) -> rusqlite::Result<()> {
+    let columns: Vec<String> =
+        columns.iter().map(|column| format!("\n\t{column} {}", kind(column))).collect();
+    database.execute_batch(&format!("CREATE TABLE {table} ({}\n)", columns.join(", ")))
+}
+
+pub(crate) fn insert(
+    database: &mut Connection,
+    table: &str,
+    columns: &[&str],
+    rows: &[Vec<Node>],
+) -> rusqlite::Result<()> {
+    let marks = vec!["?"; columns.len()].join(", ");
+    let transaction = database.transaction()?;
+    {
+        let text = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "));
+        let mut statement = transaction.prepare(&text)?;
+        for row in rows {
+            statement.execute(rusqlite::params_from_iter(row.iter().map(stored)))?;
+        }
+    }
+    transaction.commit()
+}
+
+fn stored(value: &Node) -> rusqlite::types::Value {
+    match value {
+        Node::Text(text) => text.clone().into(),
+        Node::Int(value) => (*value).into(),
+        Node::Float(value) => (*value).into(),
+        _ => rusqlite::types::Value::Null,
+    }
+}
