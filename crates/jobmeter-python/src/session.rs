@@ -58,6 +58,8 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
+    // Keyword arguments of the Python class, each by its own name.
+    #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (*, pid, interval_ns, name, expected_cores, gpu_uuids, record, followed=false))]
     fn new(
         py: Python<'_>,
