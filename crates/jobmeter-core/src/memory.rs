@@ -10,6 +10,8 @@ const BUDGET_SHARE: f64 = 0.01;
 const BUDGET_START_NS: u64 = 40_000_000;
 /// Passes over forked copies are this many times their own cost apart.
 const COPIES_SPACING: u64 = 10;
+/// Whoever measures a block of a few milliseconds should not pay for a split that nobody can have changed.
+const FIRST_PASS_NS: u64 = 10_000_000;
 /// One process is never held for longer than this by one read.
 const LONGEST_READ_NS: u64 = 20_000_000;
 /// For one process alone only the split into private and shared is at stake.
@@ -217,6 +219,9 @@ impl MemoryMeter {
             let best = self.best_bytes[index];
             unions[index].total > best + best / 100 + 65_536
         };
+        if elapsed_ns < FIRST_PASS_NS {
+            return false;
+        }
         let combined = &all[2];
         if combined.count <= 1 {
             return moves(0);

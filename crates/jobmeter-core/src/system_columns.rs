@@ -11,6 +11,13 @@ use std::path::Path;
 /// Space on disk changes slowly and each mount costs a call.
 const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
 
+/// Listing all processes costs half a microsecond for each of them.
+const COUNT_PERIOD_NS: u64 = 1_000_000_000;
+
+fn is_due(last_ns: Option<u64>, now_ns: u64, period_ns: u64) -> bool {
+    last_ns.is_none_or(|last_ns| now_ns >= last_ns + period_ns)
+}
+
 /// A raw counter since boot turned into one since the run began; running backwards is a gap, not a jump.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counter {
@@ -49,6 +56,7 @@ pub struct SystemColumns {
     networks: Vec<Device>,
     mounts: Vec<MountColumns>,
     mounts_at_ns: Option<u64>,
+    counted_at_ns: Option<u64>,
     /// For listing /proc.
     buffer: Vec<u8>,
 }
@@ -76,6 +84,7 @@ impl SystemColumns {
             networks: Vec::new(),
             mounts,
             mounts_at_ns: None,
+            counted_at_ns: None,
             buffer: vec![0; 8192],
         }
     }
@@ -138,9 +147,12 @@ impl SystemColumns {
         ] {
             row.set(Scope::System, metric, value);
         }
-        let mut processes = 0;
-        let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
-        row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
+        if is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS) {
+            self.counted_at_ns = Some(now_ns);
+            let mut processes = 0;
+            let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
+            row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
+        }
         let traffic = [
             (Metric::DiskReadBytes, sum(&reading.disks, |disk| disk.in_bytes), 11),
             (Metric::DiskWriteBytes, sum(&reading.disks, |disk| disk.out_bytes), 12),
@@ -168,7 +180,8 @@ impl SystemColumns {
             let (_, index, counter) = &mut self.cores[at];
             row.values[*index] = Some(counter.take(ticks.busy() * tick_ns));
         }
-        if is_last || self.mounts_at_ns.is_none_or(|at_ns| now_ns >= at_ns + MOUNTS_PERIOD_NS) {
+        let mounts_period_ns = if is_last { COUNT_PERIOD_NS } else { MOUNTS_PERIOD_NS };
+        if is_due(self.mounts_at_ns, now_ns, mounts_period_ns) {
             self.mounts_at_ns = Some(now_ns);
             for columns in &self.mounts {
                 let space = mounts::space(&columns.mount.path);
