@@ -375,13 +375,19 @@ impl Meter {
 /// By how much a high-water mark may be too low: percpu_counter batches of the kernel, for each of the three
 /// kinds of resident pages.
 fn mark_lag_bytes() -> u64 {
-    let cores = sys::sysconf(libc::_SC_NPROCESSORS_ONLN);
+    let cores = sys::online_cores();
     let batch_pages = (2 * cores).max(32);
     3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)
 }
 
 /// A peak between bounds.
 fn bounded(lower: u64, upper: Option<u64>) -> Figure {
+    if lower == 0 {
+        // Nobody ever saw it in memory: that is no measurement of nought.
+        let mut figure = Figure::unavailable("it ended before its memory could be read");
+        figure.upper = upper.map(Number::Int);
+        return figure;
+    }
     let mut figure = Figure::int(lower, Quality::Sampled);
     figure.lower = Some(Number::Int(lower));
     figure.upper = upper.map(Number::Int);

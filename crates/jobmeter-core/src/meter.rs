@@ -589,7 +589,9 @@ impl Meter {
         if let Some((process, buffer)) = self.tree.get_mut(pid) {
             let scale = crate::process::Scale::of_this_machine();
             process.read_fast(scale, buffer);
-            process.read_slow(now_ns, buffer);
+            if !process.is_final {
+                process.read_slow(now_ns, buffer);
+            }
             if process.is_main && process.has_waited() {
                 own_io = process.read_own_io(buffer);
             }

@@ -24,9 +24,10 @@ impl Peaks {
         let (mut certain_bytes, mut uncertain, mut file_bytes) = (0, others, 0);
         for process in &tree.processes {
             file_bytes += process.rss_file_bytes;
-            if process.slow_at_ns == now_ns {
+            // The mark goes with the memory: of a zombie it is as old as its last living read.
+            if process.slow_at_ns == now_ns && process.stat.state != b'Z' {
                 certain_bytes += process.peak_rss_bytes;
-            } else if process.stat.state != b'Z' {
+            } else {
                 uncertain += 1;
             }
             // What was reached before we looked is not this run's.

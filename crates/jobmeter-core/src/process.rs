@@ -64,6 +64,8 @@ pub struct Process {
     pub has_had_children: bool,
     /// Waited-for time at the tick before, to see whether departed children were credited.
     pub waited_before_ns: u64,
+    /// They were read after the end: nothing in them can change any more.
+    pub is_final: bool,
     /// When `stat`, `io` and `status` were last read.
     pub slow_at_ns: u64,
     pub threads_scanned_at_ns: u64,
@@ -108,6 +110,7 @@ impl Process {
             rollup: None,
             has_had_children: false,
             waited_before_ns: 0,
+            is_final: false,
             slow_at_ns: 0,
             threads_scanned_at_ns: 0,
             statm_file: keep(PathBuffer::proc(pid, "statm")),
@@ -184,6 +187,7 @@ impl Process {
         if self.read_stat(buffer) == Presence::Gone {
             return Presence::Gone;
         }
+        self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
         match sys::read_proc(self.id.pid, "io", buffer) {
             Ok(text) => self.io = io::parse(text).or(self.io),
             Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,

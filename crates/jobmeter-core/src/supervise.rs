@@ -53,6 +53,7 @@ pub struct Supervisor {
     cadence: Cadence,
     marks: Option<MarkReceiver>,
     membership: Membership,
+    limits: Limits,
     oom_kills_before: Option<u64>,
     wants_clock: bool,
     deadline_ns: Option<u64>,
@@ -109,13 +110,13 @@ impl Supervisor {
                 if wants_tree_events { Some(&mut attach) } else { None };
             spawn::spawn(&options.command, &signals, joins, attach).map_err(LaunchError::Spawn)?
         };
-        let oom_kills_before = match &group {
-            Some(group) => group.oom_kills(),
-            None => membership.oom_kills(),
-        };
+        // First of all: a job of a millisecond is seen alive now or never.
         let Some(mut meter) = Meter::start(Target::Child(spawned.pid)) else {
             return Err(LaunchError::Own(io::Error::other("the child vanished before it could be read")));
         };
+        // A group of the job's own starts at nought.
+        let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
+        let limits = job_limits(&membership);
         meter.set_started_ns(spawned.started_ns);
         meter.set_group(group);
         meter.set_process_events(events);
@@ -136,6 +137,7 @@ impl Supervisor {
             cadence,
             marks,
             membership,
+            limits,
             oom_kills_before,
             wants_clock,
             deadline_ns,
@@ -147,8 +149,8 @@ impl Supervisor {
         self.spawned.pid
     }
 
-    pub fn limits(&self) -> Limits {
-        job_limits(&self.membership)
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// Until the job has ended (and its descendants, when they are waited for).
@@ -337,7 +339,7 @@ impl Supervisor {
         };
         let ending = Ending {
             verdict: verdict::of_status(outcome.reaped.status, &circumstances),
-            limits: self.limits(),
+            limits: self.limits.clone(),
             ended_ns: outcome.ended_ns,
             fork_floor_bytes: self.spawned.floor_bytes,
         };

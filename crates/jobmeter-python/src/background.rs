@@ -231,7 +231,7 @@ fn read_facts(pid: i32) -> Facts {
         cwd: cwd.to_string_lossy().into_owned(),
         host: line("/proc/sys/kernel/hostname"),
         kernel: line("/proc/sys/kernel/osrelease"),
-        system_cores: sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32,
+        system_cores: sys::online_cores() as u32,
     }
 }
 

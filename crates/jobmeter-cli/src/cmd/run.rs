@@ -131,7 +131,7 @@ fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
 }
 
 fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> Result<u8, String> {
-    let limits = supervisor.limits();
+    let limits = supervisor.limits().clone();
     let info = args.measure.info("run", command, supervisor.pid(), &limits);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {

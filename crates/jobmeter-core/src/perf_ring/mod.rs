@@ -118,7 +118,7 @@ fn online_cpus() -> Vec<i32> {
     let read = sys::open_read(c"/sys/devices/system/cpu/online")
         .and_then(|file| sys::pread(file.as_raw_fd(), &mut buffer, 0));
     let listed = read.ok().and_then(|length| parse_cpus(std::str::from_utf8(&buffer[..length]).ok()?));
-    listed.unwrap_or_else(|| (0..sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as i32).collect())
+    listed.unwrap_or_else(|| (0..sys::online_cores() as i32).collect())
 }
 
 fn parse_cpus(text: &str) -> Option<Vec<i32>> {
