@@ -8,5 +8,21 @@ fn main() {
         // Code that hardly ever runs goes to its own place: the kernel maps the pages around each one that is
         // touched, so mixed code makes the whole binary resident.
         println!("cargo:rustc-link-arg-bins=-Wl,-z,keep-text-section-prefix");
+        // Functions of the C library are looked up when they are first called: most never are.
+        println!("cargo:rustc-link-arg-bins=-Wl,-z,lazy");
+        link_unwinder_statically();
+    }
+}
+
+/// The unwinder alone does not justify another shared library to map and relocate. Where the static one is not
+/// installed, the shared one does.
+fn link_unwinder_statically() {
+    let found = std::process::Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
+    let Ok(output) = found else { return };
+    let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let path = std::path::Path::new(&path);
+    if let Some(folder) = path.parent().filter(|_| path.is_absolute()) {
+        println!("cargo:rustc-link-search=native={}", folder.display());
+        println!("cargo:rustc-link-lib=static:-bundle=gcc_eh");
     }
 }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Where the groups of a process live, by hierarchy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -128,6 +129,9 @@ fn read_key(path: &Path, key: &[u8]) -> Option<u64> {
     lines(&text).find_map(|line| keyed(line, key))
 }
 
+/// Listing a hierarchy is not worth it for the shortest runs.
+const TIDY_AFTER: Duration = Duration::from_secs(1);
+
 /// CPU time by the group's own count, ns; user and system where it splits them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupCpu {
@@ -143,11 +147,17 @@ pub struct JobGroup {
     unified: bool,
     /// v1 memory group; with v2 the same directory when the controller is on.
     memory_dir: Option<PathBuf>,
+    /// The unified group itself: a child can be born into it.
+    birthplace: Option<OwnedFd>,
+    /// Where a child joins by writing `0` before exec.
     joins: Vec<OwnedFd>,
+    made_at: Instant,
 }
 
 impl JobGroup {
-    /// Makes the group; the child joins it by writing `0` to each of [`JobGroup::joins`] before exec.
+    /// Makes the group. Joining a group makes the kernel wait for all its cores, a millisecond and more for
+    /// which the job would stand still; to be born into a v2 group costs nothing. So where v2 is there, it is
+    /// the only one, and v1 memory groups are made only beside v1 cpuacct.
     pub fn create(membership: &Membership) -> io::Result<JobGroup> {
         let name = format!("jobmeter-{}", std::process::id());
         let (parent, unified) = match (&membership.unified, &membership.cpuacct) {
@@ -158,22 +168,44 @@ impl JobGroup {
             }
         };
         let cpu_dir = make_dir(parent, &name)?;
-        let mut group = JobGroup { cpu_dir, unified, memory_dir: None, joins: Vec::with_capacity(2) };
-        group.joins.push(open_procs(&group.cpu_dir)?);
-        if unified && group.cpu_dir.join("memory.events").exists() {
-            group.memory_dir = Some(group.cpu_dir.clone());
-        } else if let Some(parent) = &membership.memory
-            && let Ok(dir) = make_dir(parent, &name)
-        {
-            // Set before opening: an early return must still remove it.
-            group.memory_dir = Some(dir.clone());
-            group.joins.push(open_procs(&dir)?);
+        let mut group = JobGroup {
+            cpu_dir,
+            unified,
+            memory_dir: None,
+            birthplace: None,
+            joins: Vec::new(),
+            made_at: Instant::now(),
+        };
+        if unified {
+            group.birthplace = Some(open_group(&group.cpu_dir, libc::O_RDONLY | libc::O_DIRECTORY)?);
+            if group.cpu_dir.join("memory.events").exists() {
+                group.memory_dir = Some(group.cpu_dir.clone());
+            }
+        } else {
+            group.open_joins()?;
+            if let Some(parent) = &membership.memory
+                && let Ok(dir) = make_dir(parent, &name)
+            {
+                // Set before opening: an early return must still remove it.
+                group.memory_dir = Some(dir.clone());
+                group.joins.push(open_group(&dir.join("cgroup.procs"), libc::O_WRONLY)?);
+            }
         }
         Ok(group)
     }
 
+    pub fn birthplace(&self) -> Option<&OwnedFd> {
+        self.birthplace.as_ref()
+    }
+
     pub fn joins(&self) -> &[OwnedFd] {
         &self.joins
+    }
+
+    /// For kernels where a child cannot be born into the group: it joins instead.
+    pub fn open_joins(&mut self) -> io::Result<()> {
+        self.joins.push(open_group(&self.cpu_dir.join("cgroup.procs"), libc::O_WRONLY)?);
+        Ok(())
     }
 
     pub fn cpu(&self) -> Option<GroupCpu> {
@@ -221,6 +253,22 @@ impl Drop for JobGroup {
         let memory = self.memory_dir.take().filter(|dir| *dir != self.cpu_dir);
         for dir in std::iter::once(&self.cpu_dir).chain(&memory) {
             remove_group(dir);
+            // A meter that was killed could not tidy up; runs that took their time do it for them.
+            if self.made_at.elapsed() > TIDY_AFTER {
+                remove_abandoned(dir.parent());
+            }
+        }
+    }
+}
+
+/// Empty groups of meters that are gone.
+fn remove_abandoned(parent: Option<&Path>) {
+    for entry in parent.and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.strip_prefix("jobmeter-"));
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            // Not empty when its job lives on: then it stays.
+            drop(fs::remove_dir(entry.path()));
         }
     }
 }
@@ -255,11 +303,11 @@ fn make_dir(parent: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(dir)
 }
 
-fn open_procs(dir: &Path) -> io::Result<OwnedFd> {
-    let path = CString::new(dir.join("cgroup.procs").into_os_string().into_encoded_bytes())?;
+fn open_group(path: &Path, how: libc::c_int) -> io::Result<OwnedFd> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
     // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
     unsafe {
-        let fd = crate::sys::check(libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC))?;
+        let fd = crate::sys::check(libc::open(path.as_ptr(), how | libc::O_CLOEXEC))?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
 }

@@ -1,6 +1,7 @@
 //! Starting the job so that it cannot tell: argv verbatim; streams, terminal, directory, environment, umask,
 //! signal mask and dispositions, priorities, descriptors and limits as it would have had without us.
 
+use crate::cgroup::JobGroup;
 use crate::sys;
 use std::ffi::{CString, OsString};
 use std::io;
@@ -143,12 +144,45 @@ impl Spawned {
     }
 }
 
-/// Forks; the child joins the groups behind `joins` and execs `command`. `attach` runs in the parent while the
+/// Forks as libc does, or into `birthplace`, a v2 control group.
+///
+/// # Safety
+/// As fork: the child makes only async-signal-safe calls until it execs.
+unsafe fn fork_into(birthplace: &OwnedFd) -> io::Result<i32> {
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    /// `struct clone_args` of the kernel, as far as the group.
+    #[repr(C, align(8))]
+    #[derive(Default)]
+    struct CloneArguments {
+        flags: u64,
+        pidfd: u64,
+        child_tid: u64,
+        parent_tid: u64,
+        exit_signal: u64,
+        stack: u64,
+        stack_size: u64,
+        tls: u64,
+        set_tid: u64,
+        set_tid_size: u64,
+        cgroup: u64,
+    }
+    let arguments = CloneArguments {
+        flags: CLONE_INTO_CGROUP,
+        exit_signal: libc::SIGCHLD as u64,
+        cgroup: birthplace.as_raw_fd() as u64,
+        ..CloneArguments::default()
+    };
+    // SAFETY: without CLONE_VM the child gets a copy of everything, stack included, and returns here like fork.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArguments>()) };
+    sys::check(pid as libc::c_int)
+}
+
+/// Forks; the child is born into `group` or joins it, and execs `command`. `attach` runs in the parent while the
 /// child still waits, when something has to be tied to it before it runs.
 pub fn spawn(
     command: &[OsString],
     signals: &SignalPlan,
-    joins: &[OwnedFd],
+    mut group: Option<&mut JobGroup>,
     attach: Option<&mut dyn FnMut(i32)>,
 ) -> Result<Spawned, SpawnError> {
     let arguments: Vec<CString> = command
@@ -165,7 +199,19 @@ pub fn spawn(
     let floor_bytes = sys::own_usage().1;
     let started_ns = sys::monotonic_ns();
     // SAFETY: between fork and exec the child makes only async-signal-safe calls on memory prepared above.
-    let pid = unsafe { sys::check(libc::fork()).map_err(SpawnError::Fork)? };
+    let born = group.as_ref().and_then(|group| unsafe { fork_into(group.birthplace()?).ok() });
+    let pid = match born {
+        Some(pid) => pid,
+        None => {
+            if let Some(group) = group.as_mut().filter(|group| group.birthplace().is_some()) {
+                // An older kernel, or a group that takes nobody by birth: then by joining, or not at all.
+                drop(group.open_joins());
+            }
+            // SAFETY: as above.
+            unsafe { sys::check(libc::fork()).map_err(SpawnError::Fork)? }
+        }
+    };
+    let joins = group.as_ref().map_or(&[][..], |group| group.joins());
     if pid == 0 {
         // SAFETY: as above; this branch never returns.
         unsafe {

@@ -96,7 +96,7 @@ impl Supervisor {
         let signals = SignalPlan::install().map_err(LaunchError::Own)?;
         spawn::become_subreaper();
         let membership = Membership::read(Path::new("/"), "self");
-        let group = if options.use_cgroup { JobGroup::create(&membership).ok() } else { None };
+        let mut group = if options.use_cgroup { JobGroup::create(&membership).ok() } else { None };
         let mut events = match options.use_perf {
             true => PerfRing::open_machine(),
             false => Err("not wanted".to_owned()),
@@ -105,10 +105,9 @@ impl Supervisor {
         let wants_clock = options.use_perf && group.is_none();
         let mut attach = |pid| events = PerfRing::open_tree(pid);
         let spawned = {
-            let joins = group.as_ref().map_or(&[][..], |group| group.joins());
             let attach: Option<&mut dyn FnMut(i32)> =
                 if wants_tree_events { Some(&mut attach) } else { None };
-            spawn::spawn(&options.command, &signals, joins, attach).map_err(LaunchError::Spawn)?
+            spawn::spawn(&options.command, &signals, group.as_mut(), attach).map_err(LaunchError::Spawn)?
         };
         // First of all: a job of a millisecond is seen alive now or never.
         let Some(mut meter) = Meter::start(Target::Child(spawned.pid)) else {
