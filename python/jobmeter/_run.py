@@ -29,6 +29,35 @@ class Run:
         summary: Dict[str, Any] = json.loads(self._measured().summary_json())
         return summary
 
+    def recommend_resources(self) -> Dict[str, int]:
+        """What to ask for next time, by the simple rule: cores, MiB of memory, GPUs and MiB of VRAM.
+
+        The memory rests on the upper bound of the peak where there is one. `jobmeter advise` learns from many runs.
+        """
+        from . import _engine
+
+        summary = self.to_dict()
+        combined = summary["combined"]
+
+        def figure(key: str, bound: str = "value") -> float:
+            found = combined.get(key, {})
+            value = found.get(bound)
+            return float(found.get("value") or 0 if value is None else value)
+
+        return _engine.recommend_resources(
+            cores_mean=figure("cores_used_mean"),
+            memory_mib=figure("rss_bytes_max", "upper") / 2**20,
+            gpus_mean=figure("gpu_busy_ppm_mean") / 1e6,
+            gpus_max=figure("gpu_busy_ppm_max") / 1e6,
+            vram_mib=figure("gpu_memory_bytes_max") / 2**20,
+        )
+
+    def recommend_server(self, **filters: Any) -> Dict[str, Any]:
+        """The cheapest server of the catalogue that offers what `recommend_resources` says."""
+        from . import _engine
+
+        return _engine.recommend_server(self.recommend_resources(), filters)
+
     def to_json(self, indent: Optional[int] = None) -> str:
         return json.dumps(self.to_dict(), indent=indent)
 

@@ -270,3 +270,13 @@ def test_text_and_html() -> None:
     text, page = str(run), run._repr_html_()
     assert "\x1b" not in text and "CPU time" in text and "a<b" in text
     assert "<script>" not in page and "&lt;script&gt;" in page and "a&lt;b" in page
+
+
+def test_advice_for_the_next_run() -> None:
+    with jobmeter.track() as run:
+        sum(range(2_000_000))
+    wanted = run.recommend_resources()
+    assert wanted["cpu"] >= 1 and wanted["gpu"] == 0
+    assert wanted["memory"] * 2**20 >= run.usage.ram.combined.rss_bytes_max
+    server = run.recommend_server(vendor="aws")
+    assert server["vcpus"] >= wanted["cpu"] and server["vendor"] == "aws"

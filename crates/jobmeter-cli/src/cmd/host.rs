@@ -1,7 +1,13 @@
 //! `jobmeter host`: the machine, its limits, and whose it is.
 
+use jobmeter_gpu::{GpuConfig, GpuMonitor};
+use jobmeter_host::GpuFact;
 use jobmeter_host::{HostInfo, MetadataConfig, discover, text};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A driver that takes longer is not going to tell.
+const GPU_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -34,7 +40,8 @@ pub(crate) fn main(args: HostArgs) -> Result<u8, String> {
     if !args.root.is_dir() {
         return Err(format!("{:?} is not a directory; --root wants one that stands for /", args.root));
     }
-    let host = HostInfo::of(&args.root);
+    let mut host = HostInfo::of(&args.root);
+    host.gpus = gpus(&args.root);
     let allowed = args.cloud.then(MetadataConfig::from_environment);
     let cloud = discover(&args.root, allowed.as_ref());
     let out = if args.json {
@@ -46,4 +53,16 @@ pub(crate) fn main(args: HostArgs) -> Result<u8, String> {
         text::render(&host, shown)
     };
     super::out::print(&out)
+}
+
+/// Unknown where the driver failed or hung; empty where there is none.
+fn gpus(root: &Path) -> Option<Vec<GpuFact>> {
+    let config = GpuConfig { root: root.to_owned(), ..GpuConfig::default() };
+    let devices = GpuMonitor::list(config, GPU_PATIENCE).ok()?;
+    let fact = |device: jobmeter_gpu::GpuDevice| GpuFact {
+        name: device.name,
+        uuid: Some(device.uuid),
+        memory_bytes: device.memory_total_bytes,
+    };
+    Some(devices.into_iter().map(fact).collect())
 }
