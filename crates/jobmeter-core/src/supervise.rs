@@ -104,6 +104,8 @@ impl Supervisor {
         let wants_tree_events = options.follow && events.is_err();
         let wants_clock = options.use_perf && group.is_none();
         let mut attach = |pid| events = PerfRing::open_tree(pid);
+        // Before the job: its very first command may be a mark.
+        let marks = MarkReceiver::create().ok();
         let spawned = {
             let attach: Option<&mut dyn FnMut(i32)> =
                 if wants_tree_events { Some(&mut attach) } else { None };
@@ -124,7 +126,6 @@ impl Supervisor {
             meter.exclude(sentinel.pid());
         }
         let cadence = Cadence::start(options.interval_ns, spawned.started_ns).map_err(LaunchError::Own)?;
-        let marks = MarkReceiver::create().ok();
         spawned.wait_exec().map_err(LaunchError::Spawn)?;
         let deadline_ns = options.timeout_ns.map(|timeout_ns| spawned.started_ns + timeout_ns);
         Ok(Supervisor {
