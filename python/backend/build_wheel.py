@@ -17,7 +17,14 @@ _SCRIPTS = os.path.join(_ROOT, "python", "jobmeter.data", "scripts")
 
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
 build_sdist = maturin.build_sdist
-prepare_metadata_for_build_wheel = maturin.prepare_metadata_for_build_wheel
+
+
+def prepare_metadata_for_build_wheel(
+    metadata_directory: str, config_settings: Optional[Dict[str, Any]] = None
+) -> str:
+    # maturin wants the folder of the scripts to exist, although nothing is in it yet.
+    os.makedirs(_SCRIPTS, exist_ok=True)
+    return str(maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings))
 
 
 def get_requires_for_build_wheel(config_settings: Optional[Dict[str, Any]] = None) -> List[str]:
