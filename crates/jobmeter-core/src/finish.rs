@@ -128,8 +128,10 @@ impl Meter {
     }
 
     fn emit_settled(&mut self, main: Option<Account>, combined: Account, cpu: &CpuTotal, wall_ns: u64) {
-        let settled =
-            Account { cpu_ns: cpu.total_ns.max(combined.cpu_ns), system_ns: cpu.system_ns, ..combined };
+        // The group and the ledger differ by microseconds: what a tick has shown stands.
+        let shown_ns = self.row.get(Scope::Combined, Metric::CpuNs).unwrap_or_default();
+        let cpu_ns = cpu.total_ns.max(combined.cpu_ns).max(shown_ns);
+        let settled = Account { cpu_ns, system_ns: cpu.system_ns, ..combined };
         let rest = main.map(|main| settled.since(&main));
         let mut values = Vec::with_capacity(33);
         for (scope, account) in
