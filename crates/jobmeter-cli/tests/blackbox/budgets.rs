@@ -5,7 +5,9 @@ use crate::help::{Room, Run};
 fn run(room: &Room, options: &[&str], script: &str) -> Run {
     let mut arguments = vec!["run"];
     arguments.extend(options);
-    arguments.extend(["--", "sh", "-c", script]);
+    // Long enough to be seen alive: the memory of a job of a millisecond may stay unknown.
+    let script = format!("sleep 0.05; {script}");
+    arguments.extend(["--", "sh", "-c", &script]);
     room.finish(room.jobmeter(&arguments))
 }
 
@@ -23,7 +25,7 @@ fn exit_codes_follow_the_budgets_only_after_a_job_that_ended_well() {
         (&["--max-time", "1ns"], "exit 0", 0),
         (&["--max-time", "1ns", "--fail-on-budget"], "exit 7", 7),
         (&["--max-time", "1ns", "--fail-on-budget"], "kill -9 $$", 137),
-        (&["--max-time", "1ns", "--fail-on-budget", "--timeout", "50ms"], "sleep 60", 124),
+        (&["--max-time", "1ns", "--fail-on-budget", "--timeout", "200ms"], "sleep 60", 124),
         // Nobody can tell of a GPU that is left alone: never a pass.
         (&["--max-gpu-ram", "1GiB", "--no-gpu", "--fail-on-budget"], "exit 0", 122),
         (&["--max-gpu-ram", "1GiB", "--no-gpu", "--max-time", "1ns", "--fail-on-budget"], "exit 0", 123),
