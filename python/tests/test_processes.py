@@ -26,12 +26,14 @@ def test_a_hundred_trackers_at_once() -> None:
     burn(0.1)
     for tracker in trackers:
         tracker.stop()
-    assert counted() == before
+    # Libraries of other tests may end threads of their own meanwhile: nothing more may be left than before.
+    after = counted()
+    assert after[0] <= before[0] and after[1] <= before[1]
     for tracker in trackers:
         usage = tracker.usage
         assert (usage.cpu.main.cpu_ns or 0) >= 90_000_000
         # The threads of the trackers themselves are not the program's.
-        assert usage.cpu.main.threads_max == before[1]
+        assert after[1] <= (usage.cpu.main.threads_max or 0) <= before[1]
 
 
 def test_cycles_leave_nothing_behind() -> None:
@@ -43,7 +45,8 @@ def test_cycles_leave_nothing_behind() -> None:
     cycle(200)
     before, bytes_before = counted(), pages_kept()
     cycle(1000)
-    assert counted() == before
+    after = counted()
+    assert after[0] <= before[0] and after[1] <= before[1]
     assert pages_kept() - bytes_before < 4 << 20
 
 
