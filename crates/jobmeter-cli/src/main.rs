@@ -16,6 +16,7 @@ const OWN_FAILURE: u8 = 125;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_char) -> libc::c_int {
+    jobmeter_core::sys::begin_own_account();
     streams::guard();
     let code = panic::catch_unwind(cli::dispatch).unwrap_or(OWN_FAILURE);
     // Not by `exit`: the exit handlers of a hung driver's library could hold us up for ever.

@@ -305,8 +305,26 @@ pub fn reap(pid: i32) -> Option<Reaped> {
     }
 }
 
-/// `(CPU ns, peak RSS bytes)` of this process.
+/// What this process had used before it became us: `cargo run` and shells exec, and the account goes on.
+static CPU_BEFORE_US_NS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Call first of all: the meter's own account begins here.
+pub fn begin_own_account() {
+    CPU_BEFORE_US_NS.store(own_rusage().0, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// `(CPU ns, peak RSS bytes)` of this process since it became us.
 pub fn own_usage() -> (u64, u64) {
+    let (cpu_ns, inherited_peak_bytes) = own_rusage();
+    let cpu_ns = cpu_ns.saturating_sub(CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed));
+    // ru_maxrss outlives exec; the mark of the address space does not.
+    let mut buffer = [0u8; 4096];
+    let status = read_proc(std::process::id() as i32, "status", &mut buffer).map(crate::probe::status::parse);
+    let peak_bytes = status.ok().and_then(|status| status.peak_rss_bytes);
+    (cpu_ns, peak_bytes.unwrap_or(inherited_peak_bytes))
+}
+
+fn own_rusage() -> (u64, u64) {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the out-pointer is valid; rusage is plain data.
     let usage = unsafe {
