@@ -132,6 +132,8 @@ impl Meter {
         let shown_ns = self.row.get(Scope::Combined, Metric::CpuNs).unwrap_or_default();
         let cpu_ns = cpu.total_ns.max(combined.cpu_ns).max(shown_ns);
         let settled = Account { cpu_ns, system_ns: cpu.system_ns, ..combined };
+        // Without a child ever, main is the whole: sources that differ by nanoseconds make no descendants.
+        let main = if self.was_alone() { main.map(|_| settled) } else { main };
         let rest = main.map(|main| settled.since(&main));
         let mut values = Vec::with_capacity(33);
         for (scope, account) in
@@ -205,6 +207,11 @@ impl Meter {
         }
     }
 
+    /// Main never had a child, seen or unseen.
+    fn was_alone(&self) -> bool {
+        !self.main_has_waited() && self.sums.processes_seen <= 1 && !self.peaks.has_unseen
+    }
+
     fn main_has_waited(&self) -> bool {
         match (self.tree.main(), &self.ledger.main_reaped_usage) {
             (Some(main), _) => main.has_waited(),
@@ -221,7 +228,7 @@ impl Meter {
             .filter(|bytes| self.ledger.main_reaped_usage.is_some() && *bytes > 0);
         // Below the floor the kernel's mark may be ours at the fork, not the job's.
         let job_mark = reaped_bytes.filter(|bytes| *bytes > fork_floor_bytes);
-        let is_alone = !self.main_has_waited() && self.sums.processes_seen <= 1 && !self.peaks.has_unseen;
+        let is_alone = self.was_alone();
 
         let main_sampled = sampled(all, Scope::Main).unwrap_or_default();
         let main_lower =
@@ -281,9 +288,8 @@ impl Meter {
     }
 
     fn grade_counts(&self, all: &mut AllFigures) {
-        let never_waited = !self.main_has_waited() && self.sums.processes_seen <= 1 && !self.peaks.has_unseen;
         if let Some(figures) = all.scopes.get_mut(&Scope::Combined)
-            && (never_waited || self.events_are_complete())
+            && (self.was_alone() || self.events_are_complete())
         {
             figures
                 .insert("processes_total".to_owned(), Figure::int(self.sums.processes_seen, Quality::Exact));
