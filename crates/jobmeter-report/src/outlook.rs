@@ -8,14 +8,16 @@ use jobmeter_insight::cost::{Comparison, RunCost};
 use jobmeter_insight::schedulers::{self, Format};
 use jobmeter_insight::units::{show_bytes, show_money, show_seconds};
 
-const PRICE_UNKNOWN: &str =
-    "What this server costs is not known; a price per hour or an instance type, given to the report, adds it.";
+const PRICE_UNKNOWN: &str = "What this server costs is not known; a price per hour or an instance type, given to the report, adds it.";
 
 impl AdviceBlock {
     pub fn of(outlook: &Outlook) -> AdviceBlock {
         let advice = &outlook.advice;
-        let mut server =
-            ServerBlock::of(outlook.server.as_ref(), outlook.server_missing.as_deref(), outlook.cost.as_ref());
+        let mut server = ServerBlock::of(
+            outlook.server.as_ref(),
+            outlook.server_missing.as_deref(),
+            outlook.cost.as_ref(),
+        );
         server.allocation = Some(outlook.allocation.allocation.as_str().to_owned());
         server.evidence.clone_from(&outlook.allocation.evidence);
         AdviceBlock { lines: lines(advice), snippets: snippets(advice), server: Some(server) }

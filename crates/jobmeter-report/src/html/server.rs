@@ -54,15 +54,15 @@ fn costs(server: &ServerBlock) -> Markup {
             caption.hidden { "What a run costs, on demand" }
             thead { tr {
                 th scope="col" { "Server" } th.num scope="col" { "Per hour" } th.num scope="col" { "Per run" }
-                th.num scope="col" { "Per 1,000 runs" } th scope="col" { "Source of the price" } th scope="col" { "As of" }
+                th.num scope="col" { "Per 1,000 runs" }
             } }
             tbody { @for cost in &server.costs { tr {
-                th scope="row" { (visible(&cost.title, NAME_LIMIT)) " " span.faint { bdi { (visible(&cost.server, NAME_LIMIT)) } } }
+                // No price without its source and date beside it, however narrow the screen.
+                th scope="row" { (visible(&cost.title, NAME_LIMIT)) " " span.faint { bdi { (visible(&cost.server, NAME_LIMIT)) } }
+                    span.facts { span { "Price: " bdi { (visible(&cost.source, NAME_LIMIT)) } ", as of " bdi { (visible(&cost.as_of, NAME_LIMIT)) } } } }
                 td.num { (visible(&cost.per_hour, NAME_LIMIT)) }
                 td.num { (visible(&cost.per_run, NAME_LIMIT)) }
                 td.num { (visible(&cost.per_1000_runs, NAME_LIMIT)) }
-                td { bdi { (visible(&cost.source, NAME_LIMIT)) } }
-                td { bdi { (visible(&cost.as_of, NAME_LIMIT)) } }
             } } }
         } }
     }
