@@ -103,9 +103,15 @@ class Run:
 
         return plot(self)
 
-    def to_html(self) -> str:
-        """One self-contained page with charts, as `jobmeter report` writes it."""
-        return self._measured().page([])
+    def to_html(self, price_per_hour: Union[float, str, None] = None, instance: Optional[str] = None) -> str:
+        """One self-contained page with charts, advice, server and cost, as `jobmeter report` writes it.
+
+        What this server costs is a price (`0.12` or `"0.12EUR"`) or an instance type (`"aws/m5.xlarge"`).
+        """
+        if price_per_hour is not None and instance is not None:
+            raise ValueError("give price_per_hour or instance, not both")
+        price = None if price_per_hour is None else str(price_per_hour)
+        return self._measured().page(json.dumps({"price_per_hour": price, "instance": instance}))
 
     def __str__(self) -> str:
         from ._present import phase_lines
