@@ -7,7 +7,7 @@ is imported on first use, so that `import jobmeter` stays cheap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -109,13 +109,13 @@ def recommend_resources(
     return dict(zip(("cpu", "memory", "gpu", "vram"), found))
 
 
-def recommend_server(resources: Dict[str, int], filters: Dict[str, Any]) -> Dict[str, Any]:
+def recommend_server(resources: Mapping[str, Optional[int]], filters: Dict[str, Any]) -> Dict[str, Any]:
     """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM."""
     import json
 
     from . import _native
 
-    offer: Dict[str, Any] = json.loads(_native.recommend_server(json.dumps(resources), json.dumps(filters)))
+    offer: Dict[str, Any] = json.loads(_native.recommend_server(json.dumps(dict(resources)), json.dumps(filters)))
     return offer
 
 
@@ -136,6 +136,26 @@ def cloud_info(root: str, ask: bool) -> Dict[str, Any]:
     from . import _native
 
     info: Dict[str, Any] = json.loads(_native.cloud_info(root, ask))
+    return info
+
+
+def host_info() -> Dict[str, Any]:
+    """Everything that is known of this machine."""
+    import json
+
+    from . import _native
+
+    info: Dict[str, Any] = json.loads(_native.host_info())
+    return info
+
+
+def cloud_facts(root: str, ask: bool) -> Dict[str, Any]:
+    """Vendor, type, region and zone with their source and reason; unknown is `None`."""
+    import json
+
+    from . import _native
+
+    info: Dict[str, Any] = json.loads(_native.cloud_facts(root, ask))
     return info
 
 

@@ -2,6 +2,7 @@
 
 use crate::devices;
 use jobmeter_host::{GpuFact, HostInfo, MetadataConfig, cloud_info_compat, discover, server_info_compat};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
@@ -11,16 +12,34 @@ use std::time::Duration;
 /// Cores, memory and GPUs of this machine, as JSON.
 #[pyfunction]
 pub(crate) fn server_info(py: Python<'_>) -> PyResult<String> {
-    py.detach(|| {
-        let mut host = HostInfo::of(Path::new("/"));
-        let facts = devices::list()?.into_iter().map(|device| GpuFact {
-            name: device.name,
-            uuid: Some(device.uuid),
-            memory_bytes: device.memory_total_bytes,
-        });
-        host.gpus = Some(facts.collect());
-        Ok(server_info_compat(&host).to_string())
-    })
+    py.detach(|| Ok(server_info_compat(&host()?).to_string()))
+}
+
+/// Everything that is known of this machine, as JSON.
+#[pyfunction]
+pub(crate) fn host_info(py: Python<'_>) -> PyResult<String> {
+    py.detach(|| json(&host()?))
+}
+
+fn host() -> PyResult<HostInfo> {
+    let mut host = HostInfo::of(Path::new("/"));
+    let facts = devices::list()?.into_iter().map(|device| GpuFact {
+        name: device.name,
+        uuid: Some(device.uuid),
+        memory_bytes: device.memory_total_bytes,
+    });
+    host.gpus = Some(facts.collect());
+    Ok(host)
+}
+
+/// Vendor, type, region and zone with their source and reason, as JSON. Nobody is asked without `ask`.
+#[pyfunction]
+pub(crate) fn cloud_facts(py: Python<'_>, root: PathBuf, ask: bool) -> PyResult<String> {
+    py.detach(|| json(&discover(&root, ask.then(MetadataConfig::from_environment).as_ref())))
+}
+
+fn json(facts: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(facts).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 /// Whose machine this is, as JSON. The firmware below `root` tells the vendor; only with `ask` is the metadata
