@@ -60,6 +60,9 @@ impl ServerBlock {
             recommended: offer.map(described).or_else(|| missing.map(format::sentence)),
             ..ServerBlock::default()
         };
+        block
+            .notes
+            .extend(offer.and_then(Offer::arch_note).map(|note| format!("{}.", format::sentence(note))));
         let Some(cost) = cost else { return block };
         let rows = [("This server", &cost.present), ("Recommended", &cost.recommended)];
         block.costs = rows.into_iter().filter_map(|(title, cost)| Some(row(title, cost.as_ref()?))).collect();
@@ -85,7 +88,11 @@ fn row(title: &str, cost: &RunCost) -> CostRow {
     let money = |amount: f64| show_money(amount, &cost.rate.currency);
     CostRow {
         title: title.to_owned(),
-        server: cost.rate.label.clone(),
+        server: if cost.rate.label.eq_ignore_ascii_case(title) {
+            String::new()
+        } else {
+            cost.rate.label.clone()
+        },
         per_hour: money(cost.rate.per_hour),
         per_run: money(cost.per_run),
         per_1000_runs: money(cost.per_1000_runs),

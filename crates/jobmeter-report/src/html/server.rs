@@ -58,7 +58,8 @@ fn costs(server: &ServerBlock) -> Markup {
             } }
             tbody { @for cost in &server.costs { tr {
                 // No price without its source and date beside it, however narrow the screen.
-                th scope="row" { (visible(&cost.title, NAME_LIMIT)) " " span.faint { bdi { (visible(&cost.server, NAME_LIMIT)) } }
+                th scope="row" { (visible(&cost.title, NAME_LIMIT))
+                    @if !cost.server.is_empty() { " " span.faint { bdi { (visible(&cost.server, NAME_LIMIT)) } } }
                     span.facts { span { "Price: " bdi { (visible(&cost.source, NAME_LIMIT)) } ", as of " bdi { (visible(&cost.as_of, NAME_LIMIT)) } } } }
                 td.num { (visible(&cost.per_hour, NAME_LIMIT)) }
                 td.num { (visible(&cost.per_run, NAME_LIMIT)) }
