@@ -25,7 +25,8 @@ impl AdviceBlock {
 }
 
 fn lines(advice: &Advice) -> Vec<String> {
-    let bytes = |value: u64| format::bytes(value as f64);
+    // In the binary units of the schedulers, as the reason beside it.
+    let bytes = |value: u64| show_bytes(value as f64);
     let seconds = |value: u64| format::duration(value.saturating_mul(1_000_000_000));
     let plain = |value: u64| format::grouped(value as i64);
     let line = |name: &str, item: &Item, show: &dyn Fn(u64) -> String| {
