@@ -13,6 +13,7 @@ mod pack;
 mod page;
 mod payload;
 mod run;
+mod server;
 
 use crate::data::RunData;
 use crate::error::Error;
