@@ -20,6 +20,7 @@ pub mod process;
 pub mod replay;
 pub mod sentinel;
 pub mod session;
+pub mod slow_facts;
 pub mod spawn;
 pub mod summary;
 pub mod supervise;

@@ -5,14 +5,11 @@ use crate::metric::{Column, EntityKind, Metric, Scope};
 use crate::probe::mounts::{self, Mount};
 use crate::probe::system::{SystemProbe, Traffic};
 use crate::process::Scale;
-use crate::sys;
+use crate::slow_facts::{self, COUNT_PERIOD_NS};
 use std::path::Path;
 
 /// Space on disk changes slowly and each mount costs a call.
 const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
-
-/// Listing all processes costs half a microsecond for each of them.
-const COUNT_PERIOD_NS: u64 = 1_000_000_000;
 
 fn is_due(last_ns: Option<u64>, now_ns: u64, period_ns: u64) -> bool {
     last_ns.is_none_or(|last_ns| now_ns >= last_ns + period_ns)
@@ -63,7 +60,7 @@ pub struct SystemColumns {
 
 impl SystemColumns {
     pub fn open(root: &Path, row: &mut Row) -> SystemColumns {
-        let mounts = mounts::local_mounts(root)
+        let mounts = slow_facts::local_mounts(root)
             .into_iter()
             .map(|mount| {
                 let index = add_columns(
@@ -87,6 +84,12 @@ impl SystemColumns {
             counted_at_ns: None,
             buffer: vec![0; 8192],
         }
+    }
+
+    /// Nothing is read any more.
+    pub fn close_files(&mut self) {
+        self.probe.close();
+        self.buffer = Vec::new();
     }
 
     /// Mount points with their file systems, for the summary.
@@ -149,9 +152,8 @@ impl SystemColumns {
         }
         if is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS) {
             self.counted_at_ns = Some(now_ns);
-            let mut processes = 0;
-            let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
-            row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
+            let count = slow_facts::process_count(now_ns, &mut self.buffer);
+            row.set(Scope::System, Metric::Processes, count);
         }
         let traffic = [
             (Metric::DiskReadBytes, sum(&reading.disks, |disk| disk.in_bytes), 11),
