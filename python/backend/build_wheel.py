@@ -1,6 +1,7 @@
 """PEP 517 backend: builds the native `jobmeter` command, then lets maturin make the wheel around it.
 
-The command is put among the scripts of the wheel as it is, so that running it starts no interpreter.
+The command is put among the scripts of the wheel as it is, so that running it starts no interpreter; `gpu-tracker`
+beside it is a few lines of shell that hand over to it, since a wheel cannot hold a link.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import maturin
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SCRIPTS = os.path.join(_ROOT, "python", "jobmeter.data", "scripts")
+_BACKEND = os.path.dirname(os.path.abspath(__file__))
 
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
 build_sdist = maturin.build_sdist
@@ -60,3 +62,4 @@ def _place_command() -> None:
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(_ROOT, "target"))
     os.makedirs(_SCRIPTS, exist_ok=True)
     shutil.copy2(os.path.join(target, "release", "jobmeter"), os.path.join(_SCRIPTS, "jobmeter"))
+    shutil.copy2(os.path.join(_BACKEND, "gpu-tracker"), os.path.join(_SCRIPTS, "gpu-tracker"))

@@ -8,7 +8,7 @@ import resource
 import time
 from typing import Any, Tuple
 
-from _table import head, row, verdict
+from _table import head, held, machine, row
 
 import jobmeter
 
@@ -51,27 +51,65 @@ def workers(method: str) -> int:
     return sum(1 for ns in found if ns >= 18_000_000) if whole else 0
 
 
+def hundred() -> int:
+    """How many of 100 trackers at once saw the work that all of them saw."""
+    trackers = [jobmeter.Tracker(interval=0.05).start() for _ in range(100)]
+    begin = time.thread_time()
+    while time.thread_time() - begin < 0.1:
+        sum(range(1000))
+    for tracker in trackers:
+        tracker.stop()
+    return sum(1 for tracker in trackers if (tracker.usage.cpu.main.cpu_ns or 0) >= 95_000_000)
+
+
+def across_forks(count: int) -> int:
+    """How many children, forked while a tracker ticks, could use it and one of their own, and ended."""
+    whole = 0
+    with jobmeter.track(interval=0.001) as run:
+        for _ in range(count):
+            pid = os.fork()
+            if pid == 0:
+                run.stop()
+                cycles(1)
+                os._exit(0)
+            whole += os.waitpid(pid, 0)[1] == 0
+        whole *= run.running
+    return whole
+
+
+def children() -> int:
+    """Children of this process, zombies included."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return len(file.read().split())
+
+
 def main() -> None:
-    head("what", "before", "after", "must hold", "")
+    print(f"{machine()}.\n")
+    head("what", "before", "after", "limit", "held")
     cycles(500)
     before = counted()
     begin = time.perf_counter()
     cycles(CYCLES)
     seconds = time.perf_counter() - begin
     after = counted()
-    row(f"descriptors, {CYCLES} cycles", before[0], after[0], "equal", verdict(before[0] == after[0]))
-    row(f"threads, {CYCLES} cycles", before[1], after[1], "equal", verdict(before[1] == after[1]))
+    row(f"descriptors, {CYCLES} cycles", before[0], after[0], "equal", held(before[0] == after[0]))
+    row(f"threads, {CYCLES} cycles", before[1], after[1], "equal", held(before[1] == after[1]))
     grown = after[2] - before[2]
-    row("resident bytes", before[2], after[2], "+ at most 4 MiB", verdict(grown <= 4 << 20))
+    row("resident bytes", before[2], after[2], "+ at most 4 MiB", held(grown <= 4 << 20))
     row("ms per cycle", "", f"{seconds / CYCLES * 1e3:.3f}", "", "")
-    trackers = [jobmeter.Tracker(interval=0.05).start() for _ in range(100)]
-    time.sleep(0.3)
-    for tracker in trackers:
-        tracker.stop()
-    row("descriptors, 100 trackers", before[0], counted()[0], "equal", verdict(counted()[0] == before[0]))
+    right = hundred()
+    row("100 trackers at once, right figures", 100, right, "all", held(right == 100))
+    left = counted()
+    row("descriptors and threads after them", before[:2], left[:2], "equal", held(before[:2] == left[:2]))
+    whole = across_forks(100)
+    row("forks under a ticking tracker", 100, whole, "all", held(whole == 100))
+    existing = children()
+    row("children and zombies", 0, existing, "none", held(existing == 0))
     for method in ("fork", "spawn"):
         count = workers(method)
-        row(f"trackers in 32 workers by {method}", 32, count, "all", verdict(count == 32))
+        row(f"trackers in 32 workers by {method}", 32, count, "all", held(count == 32))
+    left = counted()
+    row("threads at the end", before[1], left[1], "equal", held(left[1] == before[1]))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def load(path: str) -> Recording:
 
 
 def gpus() -> List[Dict[str, Any]]:
-    """The devices that a driver shows: `uuid`, `brand`, `name`, `memory_total_bytes`."""
+    """The devices that a driver shows: `uuid`, `brand`, `name`, `memory_total_bytes`, `mig_parent` of an instance."""
     from . import _native
 
     return _native.gpus()

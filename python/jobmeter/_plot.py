@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from ._present import human_bytes, printable
+from ._rates import rates
 
 if TYPE_CHECKING:
     from ._run import Run
     from ._table import Table
 
 _SCOPES = ("main", "descendants", "combined")
+# The engine's own window for rates, so that the peak of the picture is about the peak of the summary.
+_RATE_WINDOW_S = 0.1
 
 
 def plot(run: Run) -> Any:
@@ -46,7 +49,8 @@ def _panels(samples: Table, seconds: Sequence[float]) -> List[Tuple[str, _Lines,
         return {s: v for s, v in found.items() if any(x is not None for x in v)}
 
     def rate(metric: str, scale: float, scopes: Sequence[str] = _SCOPES) -> _Lines:
-        return {s: _rates(v, seconds, scale) for s, v in lines(metric, scopes).items()}
+        found = {s: rates(seconds, v, _RATE_WINDOW_S) for s, v in lines(metric, scopes).items()}
+        return {s: [None if r is None else r * scale for r in v] for s, v in found.items()}
 
     storage = {f"read, {s}": v for s, v in rate("read_storage_bytes", 1, ("combined",)).items()}
     storage.update({f"written, {s}": v for s, v in rate("write_storage_bytes", 1, ("combined",)).items()})
@@ -57,14 +61,6 @@ def _panels(samples: Table, seconds: Sequence[float]) -> List[Tuple[str, _Lines,
         ("GPU RAM", lines("gpu_memory_bytes"), True),
     ]
     return [panel for panel in panels if panel[1]]
-
-
-def _rates(values: Sequence[Optional[float]], seconds: Sequence[float], scale: float) -> List[Optional[float]]:
-    rates: List[Optional[float]] = [None]
-    for i in range(1, len(values)):
-        before, after, span = values[i - 1], values[i], seconds[i] - seconds[i - 1]
-        rates.append(None if before is None or after is None or span <= 0 else (after - before) * scale / span)
-    return rates
 
 
 def _annotate(axis: Any, run: Run, end: float) -> None:

@@ -26,6 +26,8 @@ _MIN_INTERVAL_S = 0.001
 
 # Trackers that run in this process, the innermost last.
 _running: List[Tracker] = []
+# In a forked child: those that ran in the parent when it forked.
+_inherited: List[Tracker] = []
 _lock = threading.Lock()
 
 
@@ -53,6 +55,8 @@ class Tracker(Run):
         self.gpu_uuids = gpu_uuids
         self.record = None if record is None else os.fspath(record)
         self._session: Optional[Session] = None
+        # The process that measures; a forked copy of the tracker passes its marks on to it.
+        self._home = 0
 
     @property
     def running(self) -> bool:
@@ -71,6 +75,7 @@ class Tracker(Run):
             record=self.record,
         )
         self._session = self._recording = session
+        self._home = os.getpid()
         with _lock:
             _running.append(self)
         return self
@@ -129,8 +134,12 @@ class Tracker(Run):
     def _send(self, name: str, kind: str) -> None:
         if not isinstance(name, str) or not name:
             raise ValueError("a mark or phase needs a name that is not empty")
-        if self._session is not None and self._session.running:
+        if self._session is None:
+            return
+        if self._session.running:
             self._session.mark(name, kind)
+        elif self._home != os.getpid() and self.pid is None and self in _inherited:
+            _engine.mark_outer(name, kind)
 
     def __repr__(self) -> str:
         state = "running" if self.running else "new" if self._session is None else "stopped"
@@ -262,6 +271,7 @@ def _after_fork() -> None:
     """In a forked child: the parent's trackers are not ours."""
     global _lock
     _lock = threading.Lock()
+    _inherited.extend(_running)
     _running.clear()
 
 

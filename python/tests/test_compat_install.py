@@ -71,3 +71,25 @@ print("ok")
     done = run(code)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "ok\n"
+
+
+def test_other_modules_of_a_real_package_stay() -> None:
+    code = """
+import os, sys, tempfile
+folder = tempfile.mkdtemp()
+os.mkdir(os.path.join(folder, "reseng"))
+for name in ("__init__", "nbd", "monitor"):
+    open(os.path.join(folder, "reseng", name + ".py"), "w").write("real = True")
+sys.path.insert(0, folder)
+import jobmeter.compat
+jobmeter.compat.install(force=True)
+import reseng.monitor, reseng.nbd
+assert reseng.nbd.real and reseng.monitor.ResourceMonitor and not hasattr(reseng.monitor, "real")
+jobmeter.compat.uninstall()
+import reseng.monitor
+assert reseng.monitor.real
+print("ok")
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ok\n"

@@ -44,23 +44,30 @@ for uuids in ({"bad"}, set()):
 with gput.Tracker(sleep_time=0.1, gpu_uuids={"GPU-2"}, gpu_brand="nvidia") as tracker:
     time.sleep(1.0)
 print(json.dumps(tracker.to_json()["gpu_utilization"]))
-print(tracker.resource_usage.max_gpu_ram.system_capacity)
+print(json.dumps(tracker.to_json()["max_gpu_ram"]))
 """
-    bad, empty, gpu, capacity = run(tmp_path, code, TWO).splitlines()
+    bad, empty, gpu, memory = run(tmp_path, code, TWO).splitlines()
     assert bad == "GPU UUID of bad is not valid. Available UUIDs are: GPU-1, GPU-2"
     assert empty.startswith("gpu_uuids is not None but the set is empty.")
     found = json.loads(gpu)
     assert (found["system_gpu_count"], found["n_expected_gpus"]) == (2, 1)
     assert found["gpu_percentages"]["max_sum_percent"] == pytest.approx(50.0)
-    assert float(capacity) == pytest.approx(4.096)
+    # Chosen GPUs narrow the utilization, not the memory.
+    assert json.loads(memory) == {
+        "unit": "gigabytes", "system_capacity": pytest.approx(4.096), "system": pytest.approx(0.453),
+        "main": pytest.approx(0.277), "descendants": 0.0, "combined": pytest.approx(0.277),
+    }  # fmt: skip
 
 
 def test_the_native_api_sees_devices_and_processes(tmp_path: Path) -> None:
     code = """
-import json, time, jobmeter
+import json, os, time, jobmeter
+threads = len(os.listdir("/proc/self/task"))
 with jobmeter.track(interval=0.05) as run:
     time.sleep(1.0)
 usage = run.usage
+# The thread that waits for the driver is not the program's either.
+assert usage.cpu.main.threads_max == threads, (usage.cpu.main.threads_max, threads)
 print(json.dumps([d.uuid for d in usage.gpu.devices]))
 print(usage.gpu_ram.main.gpu_memory_bytes_max)
 print("GPU" in str(run))

@@ -85,7 +85,10 @@ def test_a_tracker_alive_across_fork_is_inert_in_the_child() -> None:
             status = 1
             try:
                 assert not run.running
-                run.mark("ignored")
+                # Marks and phases go to the process that measures.
+                run.mark("of the child")
+                with run.phase("work of the child"):
+                    burn(0.02)
                 run.stop()
                 try:
                     run.usage
@@ -103,7 +106,9 @@ def test_a_tracker_alive_across_fork_is_inert_in_the_child() -> None:
         assert status == 0
         assert run.running
         run.mark("mine")
-    assert run.marks()["name"] == ["mine"]
+    assert run.marks()["name"] == ["of the child", "mine"]
+    assert run.marks()["pid"] == [pid, os.getpid()]
+    assert run.phases()["name"] == ["work of the child"] and run.phases()["pid"] == [pid]
 
 
 def test_forking_while_ticks_and_marks_fly() -> None:

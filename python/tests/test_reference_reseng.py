@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import IO, List
 
 import pytest
@@ -54,6 +54,26 @@ def test_the_monitor(tmp_path: Path) -> None:
     matplotlib.pyplot.close("all")
 
 
+def test_serialization(tmp_path: Path) -> None:
+    """The second example: dumped to a named temporary file, loaded and drawn."""
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    m1 = ResourceMonitor(interval=0.1)
+    m1.start()
+    m1.tag("start")
+    burn(0.3)
+    m1.tag("stop")
+    m1.stop()
+    with NamedTemporaryFile() as tf:
+        m1.dump(tf.name)
+        m2 = ResourceMonitor.load(tf.name)
+    m2.plot()
+    matplotlib.pyplot.close("all")
+    assert m1.df is not None and m2.df is not None
+    assert list(m2.df.columns) == list(m1.df.columns) and len(m2.df) == len(m1.df)
+    assert m2.tags == m1.tags
+
+
 def test_usage_log_until_the_process_ends(capsys: pytest.CaptureFixture[str]) -> None:
     context = multiprocessing.get_context("fork")
     child = context.Process(target=time.sleep, args=(0.5,))
@@ -72,7 +92,11 @@ def func(x: int) -> int:
     return x + 1
 
 
-def test_the_decorator_under_multiprocessing() -> None:
+def test_the_decorator_under_multiprocessing(capfd: pytest.CaptureFixture[str]) -> None:
     with multiprocessing.get_context("fork").Pool(2) as pool:
         result: List[int] = pool.map(func, range(4))
+        pool.close()
+        pool.join()
     assert result == [1, 2, 3, 4]
+    out = capfd.readouterr().out
+    assert out.count("started.") == out.count("seconds.") == 4

@@ -38,9 +38,10 @@ def test_the_log_is_a_frame_indexed_by_elapsed(engine: None) -> None:
     assert monitor.df is not None
     assert monitor.df.index.name == "elapsed"
     assert list(monitor.df.columns) == COLUMNS
-    assert list(monitor.df["cpu"]) == [50.0, 100.0]
-    assert list(monitor.df["read_bytes"]) == [0.0, 40960.0]
-    assert list(monitor.df["write_chars"]) == [1000.0, 1000.0]
+    assert list(monitor.df["cpu"]) == [0.0, 50.0, 100.0]
+    assert list(monitor.df["memory"]) == [10, 1000, 2000]
+    assert list(monitor.df["read_bytes"]) == [0.0, 0.0, 40960.0]
+    assert list(monitor.df["write_chars"]) == [0.0, 1000.0, 1000.0]
     assert monitor.df.index[0] == 0.0 and monitor.df.index[1] == pytest.approx(0.1, abs=1e-6)
 
 
@@ -77,7 +78,8 @@ def test_a_file_of_the_original_loads(tmp_path: Path) -> None:
 
 
 def test_too_short_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    fake_engine.install(monkeypatch, {"t_ns": [0]}, fake_engine.summary())
+    columns: Dict[str, List[Any]] = {"t_ns": [0, SECOND // 100], "main_rss_bytes": [10, 10]}
+    fake_engine.install(monkeypatch, columns, fake_engine.summary())
     monitor = ResourceMonitor()
     monitor.start()
     with warnings.catch_warnings(record=True) as caught:

@@ -24,7 +24,7 @@ import gpu_tracker
 assert "jobmeter" not in gpu_tracker.__file__
 folder, what = sys.argv[1:]
 analyze = lambda n: gpu_tracker.SubTrackingAnalyzer(f"{folder}/{n}.{what}", f"{folder}/{n}-sub.{what}").sub_tracking_results()
-found = {n: analyze(n) for n in ("a", "b")}
+found = {n: analyze(n) for n in ("a", "b", "narrow")}
 for name, results in found.items():
     pickle.dump(results, open(f"{folder}/{name}-witness.pkl", "wb"))
 compared = gpu_tracker.TrackingComparison({"first one": f"{folder}/a-witness.pkl", "B": f"{folder}/b-witness.pkl"})
@@ -44,6 +44,9 @@ def write_files(folder: Path, kind: str, name: str, seed: int) -> None:
         row: Dict[str, Any] = {c: dice.uniform(0, 10 ** dice.randint(-6, 5)) for c in _tabular.DATA_COLUMNS}
         row.update({c: dice.randint(0, 40) for c in row if c.endswith("n_threads")}, timestamp=1000.0 + index)
         row["descendants_ram"] = 0.0
+        if name == "narrow":
+            # Numbers shorter than the words above them.
+            row.update({c: type(row[c])(1) for c in row if c != "timestamp"})
         rows.append(row)
     static = {
         "ram_unit": "gigabytes", "gpu_ram_unit": "kilobytes", "time_unit": "days",
@@ -60,13 +63,13 @@ def write_files(folder: Path, kind: str, name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "sqlite"])
 def test_analysis_and_comparison_agree_with_the_witness(tmp_path: Path, kind: str) -> None:
-    for name, seed in (("a", 1), ("b", 2)):
+    for name, seed in (("a", 1), ("b", 2), ("narrow", 3)):
         write_files(tmp_path, kind, name, seed)
     done = subprocess.run(
         [sys.executable, "-c", WITNESS, str(tmp_path), kind], capture_output=True, text=True, check=True
     )
     witness = json.loads(done.stdout)
-    for name in ("a", "b"):
+    for name in ("a", "b", "narrow"):
         ours = gput.SubTrackingAnalyzer(
             str(tmp_path / f"{name}.{kind}"), str(tmp_path / f"{name}-sub.{kind}")
         ).sub_tracking_results()

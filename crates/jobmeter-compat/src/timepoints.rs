@@ -18,8 +18,15 @@ pub struct Timepoints {
     places: HashMap<(Scope, Metric), usize>,
     /// Use of each GPU whose utilization counts.
     busy_places: Vec<usize>,
-    before: Option<(u64, Vec<Option<u64>>)>,
+    before: Option<Reading>,
+    /// The reading before that one, for the rates of a row that came soon after a late one.
+    earlier: Option<Reading>,
     pub(crate) gpu: GpuFigures,
+}
+
+struct Reading {
+    t_ns: u64,
+    values: Vec<Option<u64>>,
 }
 
 /// What only the rows know of the GPUs.
@@ -48,6 +55,7 @@ impl Timepoints {
             places: HashMap::new(),
             busy_places: Vec::new(),
             before: None,
+            earlier: None,
             gpu: GpuFigures::default(),
         }
     }
@@ -69,13 +77,8 @@ impl Timepoints {
         place.and_then(|&place| values.get(place).copied().flatten()).is_some_and(|count| count > 0)
     }
 
-    fn row(
-        &mut self,
-        before_ns: u64,
-        before: &[Option<u64>],
-        t_ns: u64,
-        values: &[Option<u64>],
-    ) -> Vec<Node> {
+    /// `since` is the reading that rates are taken from.
+    fn row(&mut self, since: &Reading, t_ns: u64, values: &[Option<u64>]) -> Vec<Node> {
         let at = |values: &[Option<u64>], scope, metric| {
             self.places.get(&(scope, metric)).and_then(|&place| values.get(place).copied().flatten())
         };
@@ -103,9 +106,9 @@ impl Timepoints {
             let cores =
                 if scope == Scope::System { self.machine.core_count } else { self.machine.n_expected_cores };
             let grown = at(values, scope, Metric::CpuNs)
-                .zip(at(before, scope, Metric::CpuNs))
+                .zip(at(&since.values, scope, Metric::CpuNs))
                 .and_then(|(now, before)| now.checked_sub(before));
-            let percent = grown.map_or(0.0, |ns| ns as f64 * 100.0 / (t_ns - before_ns) as f64);
+            let percent = grown.map_or(0.0, |ns| ns as f64 * 100.0 / (t_ns - since.t_ns) as f64);
             row.extend([Node::Float(percent), Node::Float(percent / f64::from(cores))]);
         }
         row.push(Node::Float((self.started_unix_ns + t_ns) as f64 / 1e9));
@@ -136,14 +139,21 @@ impl Sink for Timepoints {
     fn event(&mut self, _event: &Event) {}
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        let earlier = self.earlier.take();
         // Two ticks at one moment make no interval.
-        if let Some((before_ns, before)) = self.before.take().filter(|(before_ns, _)| *before_ns < t_ns) {
+        if let Some(before) = self.before.take().filter(|before| before.t_ns < t_ns) {
             // The tick at the end finds main gone: it is no state of the job, and would be a minimum of 0.
             let is_over = !self.main_lives(values);
             if is_over && self.gpu.rows > 0 {
                 return;
             }
-            let row = self.row(before_ns, &before, t_ns, values);
+            // The kernel counts CPU time in steps of 10 ms: over the sliver of time that follows a late tick,
+            // one step would look like many cores.
+            let since = match &earlier {
+                Some(earlier) if t_ns - before.t_ns < (before.t_ns - earlier.t_ns) / 2 => earlier,
+                _ => &before,
+            };
+            let row = self.row(since, t_ns, values);
             if !is_over
                 && let Some(file) = &mut self.file
                 && let Err(error) = file.append(row)
@@ -152,7 +162,56 @@ impl Sink for Timepoints {
                 self.failure = Some(error);
                 self.file = None;
             }
+            self.earlier = Some(before);
         }
-        self.before = Some((t_ns, values.to_vec()));
+        self.before = Some(Reading { t_ns, values: values.to_vec() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{cell, read_tracking};
+    use crate::units;
+
+    #[test]
+    fn a_row_soon_after_a_late_one_takes_its_rate_over_both() {
+        let bytes = units::memory("bytes", "RAM").expect("a unit");
+        let machine = Machine {
+            ram_unit: bytes,
+            gpu_ram_unit: bytes,
+            time_unit: units::time("seconds").expect("a unit"),
+            ram_capacity: 1e9,
+            gpu_ram_capacity: 0.0,
+            core_count: 2,
+            n_expected_cores: 2,
+            gpu_count: 0,
+            n_expected_gpus: 0,
+            brand: None,
+            uuids: Vec::new(),
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.csv");
+        let file = TrackingFile::create(&path, false, &machine).expect("a tracking file");
+        let mut points = Timepoints::new(machine, 0, Some(file));
+        points.define(&Column::of(Scope::Main, Metric::Threads));
+        points.define(&Column::of(Scope::Main, Metric::CpuNs));
+        for (t_ms, cpu_ms) in [(0, 0), (100, 100), (200, 200), (397, 390), (400, 410), (500, 510)] {
+            points.tick(t_ms * 1_000_000, &[Some(1), Some(cpu_ms * 1_000_000)]);
+        }
+        points.finish().expect("all rows are written");
+        let (_, rows) = read_tracking(&path).expect("readable");
+        let percents: Vec<f64> = rows
+            .iter()
+            .map(|row| match cell(row, "cpu_main_sum_utilization_percent") {
+                Some(Node::Float(percent)) => *percent,
+                other => panic!("no percentage: {other:?}"),
+            })
+            .collect();
+        let expected = [100.0, 100.0, 190.0 / 1.97, 105.0, 100.0];
+        assert_eq!(percents.len(), expected.len());
+        for (percent, expected) in percents.iter().zip(expected) {
+            assert!((percent - expected).abs() < 1e-9, "{percents:?}");
+        }
     }
 }

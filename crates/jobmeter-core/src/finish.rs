@@ -21,6 +21,16 @@ pub struct Ending {
     pub fork_floor_bytes: u64,
 }
 
+/// A run whose counters are settled, and whose figures are still to be made of them.
+pub struct Settled {
+    ending: Ending,
+    wall_ns: u64,
+    cpu: CpuTotal,
+    has_main: bool,
+    extras: Vec<(Vec<Source>, Vec<EntityFigures>)>,
+    overhead: Overhead,
+}
+
 /// How the CPU total was settled.
 struct CpuTotal {
     total_ns: u64,
@@ -47,6 +57,12 @@ impl Meter {
 
     /// The last word. The caller has taken the last tick; sinks have the settled values when this returns.
     pub fn finish(&mut self, info: &RunInfo, ending: Ending) -> Summary {
+        let settled = self.settle(ending);
+        self.sum_up(info, settled)
+    }
+
+    /// The part of the end that cannot wait: counters are settled and told to the sinks, sources are closed.
+    pub fn settle(&mut self, ending: Ending) -> Settled {
         let wall_ns = ending.ended_ns.saturating_sub(self.started_ns);
         self.end_events();
         self.note_unfresh();
@@ -54,11 +70,18 @@ impl Meter {
         let cpu = self.settle_cpu(combined);
         self.emit_settled(main, combined, &cpu, wall_ns);
         let extras = self.finish_extras();
+        Settled { ending, wall_ns, cpu, has_main: main.is_some(), extras, overhead: self.overhead() }
+    }
+
+    /// The part of the end that can: nothing is read any more.
+    pub fn sum_up(&mut self, info: &RunInfo, settled: Settled) -> Summary {
+        let Settled { ending, wall_ns, cpu, has_main, extras, overhead } = settled;
         let mut figures = self.sums.figures(self.divisors(info, wall_ns));
-        self.grade_counters(&mut figures, main.is_some(), &cpu);
+        self.grade_counters(&mut figures, has_main, &cpu);
         self.grade_memory(&mut figures, ending.fork_floor_bytes);
         self.grade_counts(&mut figures);
         let mut summary = self.assemble(info, ending.verdict, ending.limits, figures, wall_ns);
+        summary.overhead = overhead;
         for (sources, entities) in extras {
             summary.sources.extend(sources);
             merge_facts(&mut summary.gpus, entities);

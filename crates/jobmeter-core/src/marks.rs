@@ -83,15 +83,18 @@ impl MarkReceiver {
     /// A pipe under our own pid.
     pub fn create() -> io::Result<MarkReceiver> {
         let path = pipe_path(std::process::id() as i32)?;
-        drop(std::fs::remove_file(&path));
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())?;
+        // SAFETY: `c_path` is NUL-terminated.
+        let make = || sys::check(unsafe { libc::mkfifo(c_path.as_ptr(), 0o600) });
+        make().or_else(|error| match error.kind() {
+            // Left by one that was killed and had our pid.
+            io::ErrorKind::AlreadyExists => std::fs::remove_file(&path).and_then(|()| make()),
+            _ => Err(error),
+        })?;
+        let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
         // SAFETY: `c_path` is NUL-terminated; a fresh descriptor is ours to own. Opened for both ends, the
         // pipe never reads as ended when a writer goes.
-        let file = unsafe {
-            sys::check(libc::mkfifo(c_path.as_ptr(), 0o600))?;
-            let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
-            OwnedFd::from_raw_fd(sys::check(libc::open(c_path.as_ptr(), flags))?)
-        };
+        let file = unsafe { OwnedFd::from_raw_fd(sys::check(libc::open(c_path.as_ptr(), flags))?) };
         Ok(MarkReceiver { file, path, pending: Vec::new() })
     }
 

@@ -35,6 +35,33 @@ pub fn forget_meters_of_parent() {
     METERS_THREADS.store(0, Ordering::Relaxed);
 }
 
+/// A further thread of ours inside the program, such as one that waits for a driver.
+#[derive(Debug)]
+pub struct OwnThread {
+    accounted_ns: u64,
+}
+
+impl OwnThread {
+    /// Called before the thread is made; it takes this along.
+    pub fn enter() -> OwnThread {
+        METERS_THREADS.fetch_add(1, Ordering::Relaxed);
+        OwnThread { accounted_ns: 0 }
+    }
+
+    /// On the thread: what it has spent so far is not the program's.
+    pub fn account(&mut self) {
+        let spent_ns = sys::thread_cpu_ns();
+        METERS_CPU_NS.fetch_add(spent_ns.saturating_sub(self.accounted_ns), Ordering::Relaxed);
+        self.accounted_ns = spent_ns;
+    }
+}
+
+impl Drop for OwnThread {
+    fn drop(&mut self) {
+        METERS_THREADS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// What the meter looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
@@ -305,6 +332,8 @@ impl Meter {
     fn tick_at(&mut self, now_ns: u64, depth: Depth) {
         let is_last = depth == Depth::Last;
         let began_cpu_ns = if self.is_own_thread_counted { sys::thread_cpu_ns() } else { 0 };
+        // Before the threads are counted: one that ends meanwhile is still in that count.
+        let meters_threads = METERS_THREADS.load(Ordering::Relaxed);
         let t_ns = now_ns.saturating_sub(self.started_ns);
         let is_first = self.system_at_ns.is_none();
         let slow_period_ns = if depth == Depth::Usual { self.slow_period_ns() } else { 0 };
@@ -332,7 +361,7 @@ impl Meter {
             self.take_base();
         }
         self.fill_accounts();
-        self.fill_memory(t_ns);
+        self.fill_memory(t_ns, meters_threads);
         let system_period_ns = SYSTEM_PERIOD_NS.max(self.interval_ns / 2);
         if is_last || self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
             self.system_at_ns = Some(now_ns);
@@ -535,7 +564,7 @@ impl Meter {
         }
     }
 
-    fn fill_memory(&mut self, t_ns: u64) {
+    fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
         let resident = self.memory.read(&mut self.tree, t_ns);
         // Without any swap nobody needs to be asked.
         let has_swap = self.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
@@ -546,7 +575,7 @@ impl Meter {
             }
         }
         if self.target == Target::Own {
-            let meters = METERS_THREADS.load(Ordering::Relaxed);
+            let meters = METERS_THREADS.load(Ordering::Relaxed).max(meters_threads);
             heads[0].threads = heads[0].threads.saturating_sub(meters);
             heads[2].threads = heads[2].threads.saturating_sub(meters);
         }
@@ -598,6 +627,21 @@ impl Meter {
 
     pub(crate) fn finish_extras(&mut self) -> Vec<(Vec<Source>, Vec<EntityFigures>)> {
         self.extras.iter_mut().map(|slot| slot.extra.finish()).collect()
+    }
+
+    /// Lets go of descriptors, listeners and buffers; the figures can still be summed up.
+    pub(crate) fn retire(&mut self) {
+        self.tree.close_files();
+        self.system.close_files();
+        self.sinks = Vec::new();
+        self.extras = Vec::new();
+        self.leave_threads();
+    }
+
+    fn leave_threads(&mut self) {
+        if std::mem::take(&mut self.is_own_thread_born) {
+            METERS_THREADS.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     fn publish(&mut self, t_ns: u64) {
@@ -654,9 +698,7 @@ impl Meter {
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        if self.is_own_thread_born {
-            METERS_THREADS.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.leave_threads();
     }
 }
 

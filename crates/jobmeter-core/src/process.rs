@@ -148,6 +148,11 @@ impl Process {
         }
     }
 
+    /// What was read stays.
+    pub fn close_files(&mut self) {
+        (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
+    }
+
     /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
     /// reaped, also when the pid is reused, and so guards the clock that is asked by pid right after it.
     pub fn read_fast(&mut self, scale: Scale, buffer: &mut [u8]) -> Presence {

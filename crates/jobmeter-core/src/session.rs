@@ -3,7 +3,7 @@
 
 use crate::cadence::Cadence;
 use crate::event::{MarkKind, Sink};
-use crate::finish::Ending;
+use crate::finish::{Ending, Settled};
 use crate::meter::{Extra, Meter, Target};
 use crate::summary::{Limits, RunInfo, Summary};
 use crate::sys::{self, EventFd};
@@ -11,18 +11,26 @@ use crate::verdict;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 struct Shared {
-    meter: Mutex<Meter>,
+    /// Gone once the session has ended.
+    meter: Mutex<Option<Box<Meter>>>,
     wake: EventFd,
+    /// The thread, once it runs; 0 before.
+    tid: AtomicI32,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Meter> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Meter>>> {
         // A panic elsewhere leaves numbers behind that are still the best we have.
         self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Meter) -> T) -> Option<T> {
+        self.lock().as_deref_mut().map(work)
     }
 }
 
@@ -71,7 +79,11 @@ impl Session {
             Target::Attached(pid) => sys::pidfd_open(pid).ok(),
             _ => None,
         };
-        let shared = Arc::new(Shared { meter: Mutex::new(meter), wake: EventFd::new()? });
+        let shared = Arc::new(Shared {
+            meter: Mutex::new(Some(Box::new(meter))),
+            wake: EventFd::new()?,
+            tid: AtomicI32::new(0),
+        });
         let for_thread = Arc::clone(&shared);
         let _masked = AllSignalsBlocked::new();
         let thread = std::thread::Builder::new()
@@ -94,33 +106,36 @@ impl Session {
         if !self.is_inert() {
             // SAFETY: gettid cannot fail.
             let tid = unsafe { libc::gettid() };
-            self.shared.lock().mark(name, kind, std::process::id() as i32, tid);
+            self.shared.with(|meter| meter.mark(name, kind, std::process::id() as i32, tid));
         }
     }
 
     /// A mark that came from another process.
     pub fn mark_of(&self, mark: &crate::marks::Mark) {
         if !self.is_inert() {
-            self.shared.lock().mark(&mark.name, mark.kind, mark.pid, mark.tid);
+            self.shared.with(|meter| meter.mark(&mark.name, mark.kind, mark.pid, mark.tid));
         }
     }
 
     /// Whether the measured process is still there.
     pub fn target_lives(&self) -> bool {
-        !self.is_inert() && self.shared.lock().has_main()
+        !self.is_inert() && self.shared.with(|meter| meter.has_main()) == Some(true)
     }
 
     /// The summary up to this moment.
     pub fn snapshot(&self) -> Option<Summary> {
-        (!self.is_inert()).then(|| {
-            let mut meter = self.shared.lock();
+        if self.is_inert() {
+            return None;
+        }
+        self.shared.with(|meter| {
             meter.tick();
             meter.snapshot(&self.info)
         })
     }
 
-    /// Ends the measurement. `None` in a forked copy, which has nothing to end.
-    pub fn stop(mut self) -> Option<Summary> {
+    /// Ends the measurement. `None` in a forked copy, which has nothing to end. What it takes to make figures of
+    /// the counters can wait until somebody asks: see [`Ended::summary`].
+    pub fn stop(mut self) -> Option<Ended> {
         if self.is_inert() {
             // The thread does not exist here: joining it would wait for ever.
             std::mem::forget(self.thread.take());
@@ -128,7 +143,7 @@ impl Session {
         }
         self.shared.wake.notify();
         let joined = self.thread.take().map(JoinHandle::join);
-        let mut meter = self.shared.lock();
+        let mut meter = self.shared.lock().take()?;
         if let Some(Ok((late_ticks, skipped_ticks))) = joined {
             meter.late_ticks = late_ticks;
             meter.skipped_ticks = skipped_ticks;
@@ -141,11 +156,27 @@ impl Session {
         };
         let ending = Ending {
             verdict,
-            limits: self.limits.clone(),
+            limits: std::mem::take(&mut self.limits),
             ended_ns: sys::monotonic_ns(),
             fork_floor_bytes: 0,
         };
-        Some(meter.finish(&self.info, ending))
+        let settled = meter.settle(ending);
+        wait_until_gone(self.shared.tid.load(Ordering::Relaxed));
+        meter.retire();
+        Some(Ended { meter, info: std::mem::take(&mut self.info), settled })
+    }
+}
+
+/// A measurement that has ended: it holds no descriptor and no thread, only numbers.
+pub struct Ended {
+    meter: Box<Meter>,
+    info: RunInfo,
+    settled: Settled,
+}
+
+impl Ended {
+    pub fn summary(mut self) -> Summary {
+        self.meter.sum_up(&self.info, self.settled)
     }
 }
 
@@ -167,6 +198,8 @@ fn tick_until_woken(
     watched: Option<&OwnedFd>,
     inbox: Option<Inbox>,
 ) -> (u64, u64) {
+    // SAFETY: gettid cannot fail.
+    shared.tid.store(unsafe { libc::gettid() }, Ordering::Relaxed);
     let inbox_fd = inbox.map_or(-1, |inbox| inbox.fd);
     let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
     loop {
@@ -177,7 +210,7 @@ fn tick_until_woken(
         }
         if ready & 4 != 0 {
             // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
-            shared.lock().tick();
+            shared.with(Meter::tick);
             exit = -1;
         }
         if ready & 8 != 0
@@ -187,15 +220,30 @@ fn tick_until_woken(
         }
         let interval_ns = cadence.interval_ns();
         let ticked = cadence.run_if_due(|| {
-            let mut meter = shared.lock();
-            meter.set_interval_ns(interval_ns);
-            meter.tick();
+            shared.with(|meter| {
+                meter.set_interval_ns(interval_ns);
+                meter.tick();
+            });
         });
         if ticked.is_err() {
             break;
         }
     }
     (cadence.late_ticks, cadence.skipped_ticks)
+}
+
+/// A thread that was joined is counted by the kernel for a few microseconds more, and longer where it has to wait for
+/// its turn: until then it would pass for one of the program's.
+fn wait_until_gone(tid: i32) {
+    const MOST_TURNS: u32 = 1000;
+    for _ in 0..MOST_TURNS {
+        // SAFETY: signal 0 only asks whether the thread is there.
+        let asked = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) };
+        if asked != 0 {
+            return;
+        }
+        std::thread::yield_now();
+    }
 }
 
 /// A thread that is made while this lives gets no signal: they are the program's.

@@ -65,7 +65,7 @@ pub struct SystemColumns {
 
 impl SystemColumns {
     pub fn open(root: &Path, row: &mut Row) -> SystemColumns {
-        let mounts = mounts::local_mounts(root)
+        let mounts = mounts::recent_local_mounts(root)
             .into_iter()
             .map(|mount| {
                 let index = add_columns(
@@ -90,6 +90,12 @@ impl SystemColumns {
             opened_at_ns: sys::monotonic_ns(),
             buffer: vec![0; 8192],
         }
+    }
+
+    /// Nothing is read any more.
+    pub fn close_files(&mut self) {
+        self.probe.close();
+        self.buffer = Vec::new();
     }
 
     /// Mount points with their file systems, for the summary.

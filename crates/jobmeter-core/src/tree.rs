@@ -100,6 +100,15 @@ impl Tree {
         Some(process)
     }
 
+    /// Nothing is read any more.
+    pub fn close_files(&mut self) {
+        self.adopted_file = None;
+        self.processes.iter_mut().for_each(Process::close_files);
+        self.processes.shrink_to_fit();
+        self.buffer = Vec::new();
+        self.found = Vec::new();
+    }
+
     /// Undoes [`Tree::remove`].
     pub fn put_back(&mut self, process: Process) {
         self.kept_files += FILES_PER_PROCESS;

@@ -2,8 +2,10 @@
 
 use crate::error::GpuError;
 use crate::visible::JobEnv;
+use jobmeter_core::sys::monotonic_ns;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Brand {
@@ -120,11 +122,14 @@ impl GpuConfig {
     pub(crate) fn nvml_worth_trying(&self) -> bool {
         self.wants(Brand::Nvidia)
             && (self.nvml_named().is_some()
-                || NVIDIA_TRACES.iter().any(|trace| self.root.join(trace).exists()))
+                || NVIDIA_NOWHERE.unless_known(&self.root, |root| {
+                    NVIDIA_TRACES.iter().any(|trace| root.join(trace).exists())
+                }))
     }
 
     pub(crate) fn drm_worth_trying(&self) -> bool {
-        self.brand != Some(Brand::Nvidia) && has_card(&self.root.join("sys/class/drm"))
+        self.brand != Some(Brand::Nvidia)
+            && CARD_NOWHERE.unless_known(&self.root, |root| has_card(&root.join("sys/class/drm")))
     }
 
     /// What a run without any GPU looked for, for `-v`.
@@ -138,6 +143,32 @@ impl GpuConfig {
             Some(_) => "/sys/class/drm/card*".to_owned(),
             None => format!("{nvml}, /sys/class/drm/card*"),
         }
+    }
+}
+
+/// That there was nothing to find on this machine, and when: short runs that follow each other closely need not all
+/// look again. 0: not known.
+struct Absence(AtomicU64);
+
+static NVIDIA_NOWHERE: Absence = Absence(AtomicU64::new(0));
+static CARD_NOWHERE: Absence = Absence(AtomicU64::new(0));
+
+/// A driver that is loaded while a program runs is found by the trackers that start this much later.
+const ABSENCE_NS: u64 = 1_000_000_000;
+
+impl Absence {
+    fn unless_known(&self, root: &Path, look: impl Fn(&Path) -> bool) -> bool {
+        if root != Path::new("/") {
+            return look(root);
+        }
+        let now_ns = monotonic_ns();
+        let since_ns = self.0.load(Ordering::Relaxed);
+        if since_ns != 0 && now_ns < since_ns + ABSENCE_NS {
+            return false;
+        }
+        let is_there = look(root);
+        self.0.store(if is_there { 0 } else { now_ns }, Ordering::Relaxed);
+        is_there
     }
 }
 

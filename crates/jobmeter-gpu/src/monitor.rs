@@ -11,6 +11,7 @@ use crate::notes::{ALL_DEVICES, Notes};
 use crate::nvml::{NvmlSource, Progress};
 use crate::snapshot::{GpuSnapshot, Status};
 use crate::{select, visible};
+use jobmeter_core::meter::OwnThread;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -89,11 +90,12 @@ impl GpuMonitor {
             progress: Arc::new(Progress::new()),
         });
         let worker = Arc::clone(&shared);
+        let own_thread = OwnThread::enter();
         // Signals are the program's own business: the thread is born with all of them blocked.
         let _blocked = SignalsBlocked::new();
         std::thread::Builder::new()
             .name("jobmeter-gpu".to_owned())
-            .spawn(move || run(config, nvml, drm, &worker))
+            .spawn(move || run(config, nvml, drm, &worker, own_thread))
             .map_err(|error| GpuError::Thread { reason: error.to_string() })?;
         Ok(Some(GpuMonitor { shared }))
     }
@@ -240,8 +242,10 @@ struct Sources {
 }
 
 /// Body of the thread. A panic in here (it should not) ends the GPU figures, not the run.
-fn run(config: GpuConfig, nvml: bool, drm: bool, shared: &Shared) {
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&config, nvml, drm, shared)));
+fn run(config: GpuConfig, nvml: bool, drm: bool, shared: &Shared, mut own_thread: OwnThread) {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        work(&config, nvml, drm, shared, &mut own_thread);
+    }));
     let mut state = shared.lock();
     if outcome.is_err() && state.reason.is_none() {
         state.reason = Some("the GPU thread failed".to_owned());
@@ -251,10 +255,11 @@ fn run(config: GpuConfig, nvml: bool, drm: bool, shared: &Shared) {
     shared.changed.notify_all();
 }
 
-fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared) {
+fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: &mut OwnThread) {
     let mut notes = Notes::default();
     let mut devices = Vec::new();
     let mut sources = open(config, nvml, drm, shared, &mut devices, &mut notes);
+    own_thread.account();
     visible::mark(&mut devices, &config.job_env);
     let selected = select::select(&mut devices, config);
     let mut devices = Arc::new(devices);
@@ -282,6 +287,7 @@ fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared) {
         sequence += 1;
         members.update(&list);
         let snapshot = sample(sequence, &mut sources, &mut devices, &mut members, &mut notes);
+        own_thread.account();
         let mut state = shared.lock();
         state.devices = Some(Arc::clone(&devices));
         state.latest = Some(Arc::new(snapshot));

@@ -5,7 +5,7 @@ use crate::table::Table;
 use crate::tail::Tail;
 use jobmeter_core::cgroup::Membership;
 use jobmeter_core::meter::{Extra, Target};
-use jobmeter_core::session::{Session, SessionConfig};
+use jobmeter_core::session::{Ended, Session, SessionConfig};
 use jobmeter_core::summary::Limits;
 use jobmeter_core::sys;
 use jobmeter_core::watch::{self, TargetError};
@@ -41,11 +41,19 @@ pub(crate) enum StartError {
 
 /// A measurement, under way or ended.
 pub(crate) struct Background {
-    live: Option<Live>,
-    ended: Option<Box<Summary>>,
+    state: State,
     buffer: SharedBuffer,
     tail: Option<Arc<Mutex<Tail>>>,
     late_error: Option<RecordError>,
+}
+
+enum State {
+    Live(Live),
+    /// Ended, and nobody has asked for the figures yet.
+    Ended(Box<Ended>),
+    Summed(Box<Summary>),
+    /// Of another process, which was forked from the one that measured.
+    Inert,
 }
 
 struct Live {
@@ -128,48 +136,60 @@ impl Background {
         if let Some(ticket) = &mut ticket {
             ticket.give(&session);
         }
-        let live = Live { session, ticket, writers, exit };
-        Ok(Background { live: Some(live), ended: None, buffer, tail, late_error: None })
+        let state = State::Live(Live { session, ticket, writers, exit });
+        Ok(Background { state, buffer, tail, late_error: None })
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        self.live.as_ref().is_some_and(|live| {
-            live.exit
-                .as_ref()
-                .is_none_or(|exit| sys::wait_readable(&[exit.as_raw_fd()], 0).is_ok_and(|r| r == 0))
-        })
+        let State::Live(live) = &self.state else { return false };
+        let exit = live.exit.as_ref();
+        exit.is_none_or(|exit| sys::wait_readable(&[exit.as_raw_fd()], 0).is_ok_and(|ready| ready == 0))
     }
 
     pub(crate) fn mark(&self, name: &str, kind: MarkKind) {
-        if let Some(live) = &self.live {
+        if let State::Live(live) = &self.state {
             live.session.mark(name, kind);
         }
     }
 
     /// Ends the run; once more does nothing. The error is of the run file: the figures are there all the same.
     pub(crate) fn stop(&mut self) -> Result<(), RecordError> {
-        let Some(live) = self.live.take() else { return self.late_error.take().map_or(Ok(()), Err) };
-        let Some(mut summary) = hub::sole(live.session).stop() else { return Ok(()) };
-        footprint::estimate(&mut summary, None);
-        hardware::add_ratios(&mut summary);
+        let live = match std::mem::replace(&mut self.state, State::Inert) {
+            State::Live(live) => live,
+            other => {
+                self.state = other;
+                return self.late_error.take().map_or(Ok(()), Err);
+            }
+        };
+        let Some(ended) = hub::sole(live.session).stop() else { return Ok(()) };
         // The pipe may close only now: the session's thread waited on it until it ended.
         drop(live.ticket);
-        let mut result = Ok(());
-        for writer in &live.writers {
-            result = result.and(lock(writer).finish(&summary));
+        let [memory, files @ ..] = live.writers.as_slice() else { return Ok(()) };
+        lock(memory).flush();
+        if files.is_empty() {
+            // Most figures are never looked at: they are made when somebody does.
+            self.state = State::Ended(Box::new(ended));
+            return Ok(());
         }
-        self.ended = Some(Box::new(summary));
+        let summary = summed(ended);
+        let result = files.iter().try_for_each(|writer| lock(writer).finish(&summary));
+        self.state = State::Summed(Box::new(summary));
         result
     }
 
     pub(crate) fn summary(&mut self) -> Option<Summary> {
-        if self.live.is_some() && !self.is_running() {
+        if matches!(self.state, State::Live(_)) && !self.is_running() {
             // The other process has ended; so has the run. An error of its file waits for `stop`.
             self.late_error = self.stop().err();
         }
-        match &self.live {
-            Some(live) => live.session.snapshot(),
-            None => self.ended.as_deref().cloned(),
+        self.state = match std::mem::replace(&mut self.state, State::Inert) {
+            State::Ended(ended) => State::Summed(Box::new(summed(*ended))),
+            other => other,
+        };
+        match &self.state {
+            State::Live(live) => live.session.snapshot(),
+            State::Summed(summary) => Some(summary.as_ref().clone()),
+            State::Ended(_) | State::Inert => None,
         }
     }
 
@@ -181,8 +201,8 @@ impl Background {
     /// The run so far, as the bytes of a run file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         // Events wait for the next tick; whoever looks wants them now.
-        for writer in self.live.iter().flat_map(|live| &live.writers) {
-            lock(writer).flush();
+        if let State::Live(live) = &self.state {
+            live.writers.iter().for_each(|writer| lock(writer).flush());
         }
         self.buffer.snapshot()
     }
@@ -193,6 +213,13 @@ impl Drop for Background {
         // Nobody is left to hear of a run file that could not be finished.
         drop(self.stop());
     }
+}
+
+fn summed(ended: Ended) -> Summary {
+    let mut summary = ended.summary();
+    footprint::estimate(&mut summary, None);
+    hardware::add_ratios(&mut summary);
+    summary
 }
 
 /// What does not change about a process and its machine: read once, not with every short block.

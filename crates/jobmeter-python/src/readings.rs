@@ -106,6 +106,7 @@ pub(crate) fn gpus(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
             dict.set_item("brand", device.brand.key())?;
             dict.set_item("name", &device.name)?;
             dict.set_item("memory_total_bytes", device.memory_total_bytes)?;
+            dict.set_item("mig_parent", &device.mig_parent)?;
             Ok(dict)
         })
         .collect()

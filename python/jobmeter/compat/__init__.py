@@ -32,6 +32,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> Optional[importlib.machinery.ModuleSpec]:
         ours = _ours(fullname)
         if fullname == "reseng":
+            # Its other modules stay what they are, where the package is installed.
+            real = importlib.machinery.PathFinder.find_spec(fullname, path)
+            if real is not None and real.submodule_search_locations is not None:
+                return None
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         if ours is None or importlib.util.find_spec(ours) is None:
             return None

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
 
+from .._rates import Value, rates
+
 if TYPE_CHECKING:
     from .. import _engine
-
-Value = Optional[float]
 
 
 class Series:
@@ -65,10 +65,8 @@ class Series:
         return differences(self.column(name))
 
     def rates(self, name: str) -> List[Value]:
-        """Growth per nanosecond since the previous row: cores used, for a CPU time in nanoseconds."""
-        grown = self.deltas(name)
-        spans = differences(self.t_ns)
-        return [None if g is None or not s else g / s for g, s in zip(grown, spans)]
+        """Growth per nanosecond: cores used, for a CPU time in nanoseconds. See `_rates` for the window."""
+        return rates(self.t_ns, self.column(name))
 
 
 def differences(values: Sequence[Value]) -> List[Value]:

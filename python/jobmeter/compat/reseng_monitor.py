@@ -25,6 +25,8 @@ _RATES = {
     "write_bytes": "main_write_storage_bytes",
     "write_chars": "main_write_chars_bytes",
 }
+# The kernel counts CPU time in steps of 10 ms: a run that is shorter than two of them has nothing to tell.
+_LEAST_NS = 20_000_000
 _TOO_SHORT = "ResourceMonitor: no entries in monitor log, execution time may be too short."
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -65,9 +67,10 @@ class ResourceMonitor:
     def stop(self) -> None:
         if self._session is None:
             raise RuntimeError("ResourceMonitor: not started, call start() first.")
+        self._session.stop()
+        # After the stop: what it costs is not the program's.
         import pandas as pd
 
-        self._session.stop()
         rows = _rows(self._session)
         if not rows:
             warnings.warn(_TOO_SHORT, stacklevel=2)
@@ -122,13 +125,15 @@ class ResourceMonitor:
 
 
 def _rows(session: _engine.Recording) -> List[Dict[str, float]]:
-    """One row per interval: CPU in percent of a core, memory in bytes, I/O in bytes per second."""
+    """A row at the start and one per interval: CPU in percent of a core, memory in bytes, I/O in bytes per second."""
     series = Series.of(session)
+    if len(series) == 0 or series.t_ns[-1] < _LEAST_NS:
+        return []
     cpu = series.rates("main_cpu_ns")
     memory = series.column("main_rss_bytes")
     rates = {column: series.rates(name) for column, name in _RATES.items()}
     rows = []
-    for i in range(1, len(series)):
+    for i in range(len(series)):
         if memory[i] is None:
             continue
         row = {"time": series.unix_s[i], "cpu": round(or_zero(cpu[i]) * 100, 1), "memory": memory[i]}

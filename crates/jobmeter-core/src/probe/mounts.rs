@@ -1,6 +1,8 @@
 //! Space per mount: `statvfs` of local file systems. Network and user-space file systems are not asked: a
 //! server that does not answer would hold us up for ever.
 
+use crate::sys;
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -25,9 +27,31 @@ const LOCAL: [&str; 15] = [
     "jfs", "reiserfs", "nilfs2",
 ];
 
+/// Mounts hardly ever change: short runs that follow each other closely share one reading.
+const RECENT_NS: u64 = 1_000_000_000;
+
+// Per thread, so that a fork cannot leave it locked; with the time of the reading.
+thread_local! {
+    static RECENT: RefCell<(u64, Vec<Mount>)> = const { RefCell::new((0, Vec::new())) };
+}
+
+/// As [`local_mounts`], up to a second old.
+pub fn recent_local_mounts(root: &Path) -> Vec<Mount> {
+    if root != Path::new("/") {
+        return local_mounts(root);
+    }
+    let now_ns = sys::monotonic_ns();
+    RECENT.with_borrow_mut(|(read_at_ns, known)| {
+        if known.is_empty() || now_ns >= *read_at_ns + RECENT_NS {
+            (*read_at_ns, *known) = (now_ns, local_mounts(root));
+        }
+        known.clone()
+    })
+}
+
 /// Local mounts, one per device: bind mounts of the same device show the same space.
 pub fn local_mounts(root: &Path) -> Vec<Mount> {
-    let text = crate::sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
+    let text = sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let mut devices = Vec::new();
     let mut mounts = Vec::new();

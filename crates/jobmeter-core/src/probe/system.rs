@@ -99,6 +99,12 @@ impl SystemProbe {
         }
     }
 
+    /// The last reading stays.
+    pub fn close(&mut self) {
+        self.files = Default::default();
+        self.buffer = Vec::new();
+    }
+
     /// Reads everything anew into `reading`.
     pub fn read(&mut self) {
         let mut reading = std::mem::take(&mut self.reading);

@@ -37,6 +37,7 @@ class LiveFiles:
         self._tracking_file, self._usage_file = tracking_file, usage_file
         self._sleep_time = sleep_time
         self._started_unix_ns: int = json.loads(session.summary_json())["run"]["started_unix_ns"]
+        self._written_until = 0.0
         self._ended = threading.Event()
         self._error: Optional[BaseException] = None
         self._thread = threading.Thread(target=self._run, name="gpu-tracker-files", daemon=True)
@@ -67,10 +68,11 @@ class LiveFiles:
             return
         table = self._session.take_rows()
         if table.num_rows:
-            rows: List[Dict[str, Any]] = list(
-                series_rows(Series(table, self._started_unix_ns), self._static, self._uuids)
-            )
-            _tabular.append_tracking(self._tracking_file, rows)
+            rows = series_rows(Series(table, self._started_unix_ns), self._static, self._uuids)
+            # The first rows were handed out before: rates are taken from them.
+            new: List[Dict[str, Any]] = [row for row in rows if row["timestamp"] > self._written_until]
+            _tabular.append_tracking(self._tracking_file, new)
+            self._written_until = max((row["timestamp"] for row in new), default=self._written_until)
 
     def _write_usage(self) -> None:
         if self._usage_file is None:

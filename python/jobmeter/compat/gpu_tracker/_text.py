@@ -16,7 +16,8 @@ def statistics_table(rows: Mapping[str, Mapping[str, float]], columns: Sequence[
     """A table with row labels: one line per measurement, one column per statistic."""
     label_width = max((len(name) for name in rows), default=0)
     cells = {c: [number(float(rows[name][c])) for name in rows] for c in columns}
-    widths = {c: max([len(c)] + [len(text) for text in cells[c]]) for c in columns}
+    # A column keeps the place of a sign before its name.
+    widths = {c: max([len(c) + 1] + [len(text) for text in cells[c]]) for c in columns}
     lines = [" " * label_width + "".join(" " + c.rjust(widths[c]) for c in columns)]
     for index, name in enumerate(rows):
         lines.append(name.ljust(label_width) + "".join(" " + cells[c][index].rjust(widths[c]) for c in columns))

@@ -127,7 +127,9 @@ def _gpu(
     scale = MEMORY_UNITS[static.gpu_ram_unit]
     for scope in SCOPES:
         columns.append((f"{scope}_gpu_ram", _scaled(series.column(f"{scope}_gpu_memory_bytes"), scale)))
-    used = series.total(series.entities("system_gpu_memory_bytes"))
+    used = series.column("system_gpu_memory_bytes")
+    if not series.has("system_gpu_memory_bytes"):
+        used = series.total(series.entities("system_gpu_memory_bytes"))
     columns.append(("system_gpu_ram", _scaled(used, scale)))
     busy = series.total(series.entities("system_gpu_busy_ppm", uuids))
     sums = _scaled(busy, 1e-4)

@@ -82,11 +82,15 @@ class Tracker:
             )
         if tracking_file is not None:
             _tabular.check_extension(tracking_file)
-        devices = _devices(gpu_brand)
+        found = _engine.gpus()
+        devices = _devices(found, gpu_brand)
         self._logs = not disable_logs
         if not devices:
             self._warn(_NO_GPU)
-        self._uuids = _chosen(gpu_uuids, [d["uuid"] for d in devices])
+        # Chosen GPUs narrow the utilization only; the GPU RAM is that of all of the brand.
+        whole = [d for d in devices if d.get("mig_parent") is None]
+        self._uuids = _chosen(gpu_uuids, [d["uuid"] for d in whole], [d["uuid"] for d in devices])
+        self._watched = [d["uuid"] for d in devices] if len(devices) < len(found) else None
         if tracking_file is not None and os.path.exists(tracking_file) and not overwrite:
             raise FileExistsError(
                 f"File {tracking_file} already exists. Set overwrite to True to overwrite the existing file."
@@ -98,11 +102,11 @@ class Tracker:
             gpu_ram_unit=gpu_ram_unit,
             time_unit=time_unit,
             ram_system_capacity=system["memory_total_bytes"] * MEMORY_UNITS[ram_unit],
-            gpu_ram_system_capacity=sum(d["memory_total_bytes"] or 0 for d in devices)
+            gpu_ram_system_capacity=sum(d["memory_total_bytes"] or 0 for d in whole)
             * MEMORY_UNITS[gpu_ram_unit],
             system_core_count=cores,
             n_expected_cores=cores if n_expected_cores is None else n_expected_cores,
-            system_gpu_count=len(devices),
+            system_gpu_count=len(whole),
             n_expected_gpus=len(self._uuids),
         )
         self._sleep_time = sleep_time
@@ -133,7 +137,7 @@ class Tracker:
                 pid=self._process_id,
                 interval=self._sleep_time,
                 expected_cores=float(max(self._static.n_expected_cores, 1)),
-                gpu_uuids=self._uuids or None,
+                gpu_uuids=self._watched,
                 followed=self._tracking_file is not None,
             )
         except ProcessLookupError:
@@ -216,8 +220,7 @@ def _check_unit(unit: str, what: str, units: Collection[str]) -> None:
         )
 
 
-def _devices(brand: Optional[str]) -> List[Dict[str, Any]]:
-    devices = _engine.gpus()
+def _devices(devices: List[Dict[str, Any]], brand: Optional[str]) -> List[Dict[str, Any]]:
     if brand is None:
         first = next((b for b in _BRANDS if any(d["brand"] == b for d in devices)), None)
         return devices if first is None else [d for d in devices if d["brand"] == first]
@@ -227,9 +230,9 @@ def _devices(brand: Optional[str]) -> List[Dict[str, Any]]:
     return devices
 
 
-def _chosen(uuids: Optional[Collection[str]], known: List[str]) -> List[str]:
+def _chosen(uuids: Optional[Collection[str]], usual: List[str], known: List[str]) -> List[str]:
     if uuids is None or not known:
-        return known
+        return usual
     if not uuids:
         raise ValueError(
             "gpu_uuids is not None but the set is empty. Please provide a set of at least one GPU UUID."

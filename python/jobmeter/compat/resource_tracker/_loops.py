@@ -49,10 +49,8 @@ class _Loop:
             if print_header:
                 writer.writerow(self.columns)
                 file.flush()
-            count = 0
             while True:
-                count += 1
-                time.sleep(max(0.0, begin + count * self.interval - time.monotonic()))
+                time.sleep(_until_next_beat(time.monotonic() - begin, self.interval))
                 try:
                     row = self.diff_stats()
                 except ProcessLookupError:
@@ -135,6 +133,12 @@ class PidTracker(ProcessTracker):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn("PidTracker is now called ProcessTracker", DeprecationWarning, stacklevel=2)
         super().__init__(*args, **kwargs)
+
+
+def _until_next_beat(elapsed: float, interval: float) -> float:
+    """Seconds to the next multiple of the interval, but at least half of one: a rate over less tells little."""
+    left = interval - elapsed % interval
+    return left if left >= interval / 2 else left + interval
 
 
 def _cpu(last: Stats, now: Stats) -> Stats:
