@@ -24,3 +24,4 @@ mod status;
 mod streams;
 mod terminal;
 mod timeout;
+mod units;

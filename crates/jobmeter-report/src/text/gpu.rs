@@ -1,6 +1,6 @@
 //! What the text summary says of GPUs and energy.
 
-use jobmeter_core::units::format_bytes;
+use super::units::Units;
 use jobmeter_core::{Figure, Figures, Summary};
 
 fn get(figures: &Figures, key: &str) -> Option<f64> {
@@ -8,11 +8,11 @@ fn get(figures: &Figures, key: &str) -> Option<f64> {
 }
 
 /// Nothing without a GPU.
-pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
+pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if !summary.gpus.is_empty() {
         lines.extend(busy(summary).map(|text| ("GPU", text)));
-        lines.extend(memory(summary).map(|text| ("GPU RAM", text)));
+        lines.extend(memory(summary, units).map(|text| ("GPU RAM", text)));
     }
     lines.extend(energy(summary).map(|text| ("energy", text)));
     lines
@@ -58,20 +58,20 @@ fn slows(bits: f64) -> bool {
     bits as u64 & !0b11 != 0
 }
 
-fn memory(summary: &Summary) -> Option<String> {
+fn memory(summary: &Summary, units: Units) -> Option<String> {
     let mut parts = Vec::new();
     for (label, figures) in
         [("job", &summary.combined), ("main", &summary.main), ("descendants", &summary.descendants)]
     {
         if let Some(bytes) = get(figures, "gpu_memory_bytes_max") {
-            parts.push(format!("{label} {}", format_bytes(bytes as u64)));
+            parts.push(format!("{label} {}", units.gpu_ram(bytes as u64)));
         }
     }
     let system = &summary.system;
     if let (Some(used), Some(total)) =
         (get(system, "gpu_memory_bytes_max"), get(system, "gpu_memory_total_bytes_max"))
     {
-        parts.push(format!("machine {} of {}", format_bytes(used as u64), format_bytes(total as u64)));
+        parts.push(format!("machine {} of {}", units.gpu_ram(used as u64), units.gpu_ram(total as u64)));
     }
     (!parts.is_empty()).then(|| format!("peak {}", parts.join("; ")))
 }
