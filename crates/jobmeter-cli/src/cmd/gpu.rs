@@ -4,7 +4,6 @@ use crate::config::Settings;
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
 use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
-use std::path::Path;
 use std::time::Duration;
 
 /// A UUID is checked before the job starts; a driver that takes longer is not going to tell.
@@ -63,8 +62,8 @@ impl GpuArgs {
 
     /// Adds the sources; returns what to say with -v where there is no GPU.
     pub(crate) fn add_to(&self, meter: &mut Meter, job: GpuJob) -> Option<String> {
-        meter.add_extra(Box::new(PowercapExtra::open(Path::new("/"))));
         let config = self.config(job);
+        meter.add_extra(Box::new(PowercapExtra::open(&config.root)));
         let looked_for = config.looked_for();
         match GpuExtra::start(config) {
             Ok(Some(extra)) => {
