@@ -2,17 +2,23 @@
 //! 0.0 here and nowhere else, because the layout has no other word for it.
 
 use crate::error::CompatError;
-use crate::machine::Machine;
-use crate::tracking_file::TrackingFile;
+use crate::machine::{Machine, remains_zero};
+use crate::tracking_file::Track;
 use crate::tree::Node;
 use jobmeter_core::event::{Event, Sink};
 use jobmeter_core::metric::{Column, EntityKind, Metric, Scope};
+use jobmeter_gpu::Listing;
 use std::collections::HashMap;
+
+/// So long the tracking file waits for a driver to say which GPUs there are.
+const LISTING_PATIENCE_NS: u64 = 10_000_000_000;
 
 pub struct Timepoints {
     machine: Machine,
+    /// While the driver has not answered.
+    listing: Option<Listing>,
     started_unix_ns: u64,
-    file: Option<TrackingFile>,
+    track: Option<Track>,
     failure: Option<CompatError>,
     defined: usize,
     places: HashMap<(Scope, Metric), usize>,
@@ -38,18 +44,29 @@ impl GpuFigures {
 }
 
 impl Timepoints {
-    pub fn new(machine: Machine, started_unix_ns: u64, file: Option<TrackingFile>) -> Timepoints {
-        Timepoints {
+    /// With a `listing`, the GPUs of the machine are learned from it, and the tracking file begins then.
+    pub fn new(
+        machine: Machine,
+        listing: Option<Listing>,
+        started_unix_ns: u64,
+        track: Option<Track>,
+    ) -> Timepoints {
+        let mut rows = Timepoints {
             machine,
+            listing,
             started_unix_ns,
-            file,
+            track,
             failure: None,
             defined: 0,
             places: HashMap::new(),
             busy_places: Vec::new(),
             before: None,
             gpu: GpuFigures::default(),
+        };
+        if rows.listing.is_none() {
+            rows.begin_file();
         }
+        rows
     }
 
     pub fn machine(&self) -> &Machine {
@@ -58,10 +75,44 @@ impl Timepoints {
 
     /// Ends the file; what went wrong with it, if anything did.
     pub fn finish(&mut self) -> Result<(), CompatError> {
-        if let Some(mut file) = self.file.take() {
-            file.finish()?;
+        self.learn();
+        self.begin_file();
+        if let Some(track) = self.track.take() {
+            track.finish()?;
         }
         self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// What to warn of at the end: a driver that had no GPUs to tell.
+    pub fn gpu_warning(&mut self) -> Option<String> {
+        self.learn();
+        let reason = match self.listing.as_ref()?.now() {
+            Some(Err(reason)) => reason,
+            _ => "The GPU driver had not answered when the command ended".to_owned(),
+        };
+        Some(remains_zero(&reason))
+    }
+
+    /// Takes over the GPUs as soon as the driver has told them.
+    fn learn(&mut self) {
+        if let Some(Ok(devices)) = self.listing.as_ref().and_then(Listing::now) {
+            self.machine.add_gpus(&devices);
+            self.listing = None;
+            self.begin_file();
+        }
+    }
+
+    fn begin_file(&mut self) {
+        let begun = self.track.as_mut().map_or(Ok(()), |track| track.begin(&self.machine));
+        self.note(begun);
+    }
+
+    /// One failure is told at the end; the session goes on without the file.
+    fn note(&mut self, result: Result<(), CompatError>) {
+        if let Err(error) = result {
+            self.failure = Some(error);
+            self.track = None;
+        }
     }
 
     fn main_lives(&self, values: &[Option<u64>]) -> bool {
@@ -119,6 +170,7 @@ impl Timepoints {
 
 impl Sink for Timepoints {
     fn define(&mut self, column: &Column) {
+        self.learn();
         match &column.entity {
             None => {
                 self.places.insert((column.scope, column.metric), self.defined);
@@ -136,6 +188,10 @@ impl Sink for Timepoints {
     fn event(&mut self, _event: &Event) {}
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.learn();
+        if t_ns > LISTING_PATIENCE_NS {
+            self.begin_file();
+        }
         // Two ticks at one moment make no interval.
         if let Some((before_ns, before)) = self.before.take().filter(|(before_ns, _)| *before_ns < t_ns) {
             // The tick at the end finds main gone: it is no state of the job, and would be a minimum of 0.
@@ -144,13 +200,9 @@ impl Sink for Timepoints {
                 return;
             }
             let row = self.row(before_ns, &before, t_ns, values);
-            if !is_over
-                && let Some(file) = &mut self.file
-                && let Err(error) = file.append(row)
-            {
-                // One failure is told at the end; the session goes on without the file.
-                self.failure = Some(error);
-                self.file = None;
+            if !is_over {
+                let put = self.track.as_mut().map_or(Ok(()), |track| track.append(row));
+                self.note(put);
             }
         }
         self.before = Some((t_ns, values.to_vec()));

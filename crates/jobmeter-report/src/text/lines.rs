@@ -184,7 +184,8 @@ fn part(figures: &Figures, units: Units) -> Option<String> {
     let ram = peak(figures.get("rss_bytes_max")?, units)?;
     let cores =
         get_f64(figures, "cores_used_max").map_or(String::new(), |max| format!(", {max:.2} cores at most"));
-    Some(format!("CPU {}{cores}; RAM peak {ram}", units.time(cpu)))
+    let gpu = super::gpu::part(figures, units);
+    Some(format!("CPU {}{cores}; RAM peak {ram}{gpu}", units.time(cpu)))
 }
 
 fn machine(summary: &Summary, units: Units) -> Option<String> {
