@@ -7,6 +7,7 @@ mod budgets;
 mod config;
 mod cpu;
 mod definitions;
+mod gpu;
 mod help;
 mod inherit;
 mod kills;
