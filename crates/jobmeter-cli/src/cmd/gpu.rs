@@ -4,6 +4,7 @@ use crate::config::Settings;
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
 use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A UUID is checked before the job starts; a driver that takes longer is not going to tell.
@@ -20,6 +21,9 @@ pub(crate) struct GpuArgs {
     /// Leave GPUs alone
     #[arg(long, conflicts_with_all = ["gpu_uuids", "gpu_brand"], help_heading = "GPU and energy")]
     no_gpu: bool,
+    /// NVML library to load instead of libnvidia-ml.so.1
+    #[arg(long, value_name = "FILE", help_heading = "GPU and energy")]
+    nvml: Option<PathBuf>,
     /// Grams of CO2 per kWh of your electricity, to estimate the job's emissions
     #[arg(long, value_name = "G", value_parser = parse_intensity, help_heading = "GPU and energy")]
     carbon_intensity: Option<f64>,
@@ -93,6 +97,7 @@ impl GpuArgs {
             enabled: !self.no_gpu,
             brand: self.gpu_brand,
             uuids: self.gpu_uuids.clone(),
+            nvml_path: self.nvml.clone(),
             job_env,
             count_from_birth: matches!(job, GpuJob::Started),
             ..GpuConfig::default()

@@ -2,6 +2,7 @@
 
 use super::rig::{MIB, Rig, device, fixtures, lay};
 use crate::help::Run;
+use crate::help::fake_nvml::library;
 use serde_json::{Value, json};
 
 fn two() -> Value {
@@ -86,6 +87,21 @@ fn visible_gpus_that_were_never_used_are_named() {
         let text = String::from_utf8(shown.stdout).expect("UTF-8");
         assert!(text.contains(said), "{visible:?}: {text}");
     }
+}
+
+#[test]
+fn another_nvml_may_be_named() {
+    let rig = Rig::new("nvml");
+    std::fs::write(rig.room.path("state.json"), two().to_string()).expect("a state");
+    std::fs::copy(library(), rig.room.path("other.so")).expect("a copy");
+    let named = rig.room.file("other.so");
+    let mut command = rig.command(&["--nvml", &named], &["sleep", "0.3"]);
+    command.env("JOBMETER_NVML_PATH", rig.room.path("no-such.so"));
+    assert_eq!(
+        names(&rig.room.finish(command)),
+        ["GPU-0", "GPU-1", "GPU-2"],
+        "the flag goes before the environment"
+    );
 }
 
 #[test]

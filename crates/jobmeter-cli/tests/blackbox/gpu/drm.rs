@@ -194,6 +194,13 @@ fn amd_equals_the_script() {
                 [1 << 30, 2 << 30, 3 << 30, 1 << 29],
             ),
             (
+                "sys/class/drm/card0/device/mem_info_gtt_used",
+                1,
+                "gpu_gtt_bytes",
+                0,
+                [1 << 20, 20 << 20, 30 << 20, 2 << 20],
+            ),
+            (
                 "sys/class/drm/card0/device/hwmon/hwmon2/temp1_input",
                 1,
                 "gpu_temperature_mc",

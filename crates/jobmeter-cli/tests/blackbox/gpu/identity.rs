@@ -1,8 +1,9 @@
 //! Whose memory it is: nobody's twice, and nobody else's.
 
 use super::rig::{FAMILY, MIB, Rig};
-use crate::help::value;
+use crate::help::{not_here, value};
 use serde_json::{Value, json};
+use std::process::Command;
 
 #[test]
 fn a_process_in_two_mig_instances_on_two_devices_and_in_both_lists_counts_once_each() {
@@ -67,4 +68,32 @@ fn a_process_that_ended_and_its_number_charge_nobody() {
     assert_eq!(value(&summary.combined, "gpu_memory_bytes_max"), (12 * MIB) as f64);
     assert_eq!(value(&summary.combined, "gpu_busy_ppm_max"), 100_000.0);
     assert_eq!(value(&summary.system, "gpu_memory_bytes_max"), (950 * MIB) as f64);
+}
+
+#[test]
+fn in_a_container_that_sees_host_numbers_only_the_devices_are_told() {
+    let list = json!([{"pid": 4_000_000, "memory": 5 * MIB}]);
+    let state = json!({"devices": [{"uuid": "GPU-0", "memory_total": 1000 * MIB, "memory_used": 50 * MIB,
+        "gpu_util": 30, "compute": list, "samples": [{"pid": 4_000_000, "sm": 20}]}]});
+    let rig = Rig::scripted("container", &state);
+    let enter = ["--pid", "--fork", "--mount-proc"];
+    if !Command::new("unshare").args(enter).arg("true").status().is_ok_and(|status| status.success()) {
+        return not_here("no PID namespace may be made");
+    }
+    let outside = rig.command(&[], &["sleep", "0.5"]);
+    let mut command = Command::new("unshare");
+    command.args(enter).arg(outside.get_program()).args(outside.get_args());
+    command
+        .envs(outside.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(&rig.room.dir);
+    let run = rig.room.finish(command);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let figures = &run.summary().gpus[0].figures;
+    assert_eq!(value(figures, "gpu_memory_bytes_max"), (50 * MIB) as f64);
+    assert_eq!(value(figures, "gpu_busy_ppm_max"), 300_000.0);
+    for key in ["main_gpu_memory_bytes_max", "combined_gpu_memory_bytes_max", "main_gpu_busy_ppm_max"] {
+        assert_eq!(figures[key].as_f64(), None, "{key}");
+        let reason = figures[key].reason.as_deref().unwrap_or_default();
+        assert!(reason.contains("reports the host's process numbers"), "{key}: {reason}");
+    }
 }

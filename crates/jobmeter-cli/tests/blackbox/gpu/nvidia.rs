@@ -113,6 +113,7 @@ fn truths() -> Vec<(Scope, &'static str, Option<String>, Truth)> {
         let mut put = |key, truth: Truth| all.push((Scope::System, key, Some(format!("GPU-{gpu}")), truth));
         put("gpu_memory_bytes", Box::new(move |frame| frame.used[gpu] * MIB));
         put("gpu_memory_total_bytes", Box::new(|_| 1000 * MIB));
+        put("gpu_memory_free_bytes", Box::new(move |frame| (1000 - 20 - frame.used[gpu]) * MIB));
         put("gpu_busy_ppm", Box::new(move |frame| frame.busy[gpu] * 10_000));
         put("gpu_memory_busy_ppm", Box::new(move |frame| frame.busy[gpu] / 2 * 10_000));
         put("gpu_power_mw", Box::new(move |frame| 1000 * temperature(frame) + gpu as u64));
