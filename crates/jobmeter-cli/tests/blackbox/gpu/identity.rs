@@ -70,22 +70,35 @@ fn a_process_that_ended_and_its_number_charge_nobody() {
     assert_eq!(value(&summary.system, "gpu_memory_bytes_max"), (950 * MIB) as f64);
 }
 
+/// `jobmeter run` as the shell's last command in a PID namespace of its own; `None`, with the reason, where none may be
+/// made. The real `/proc` of the machine is at `host/proc`.
+fn in_a_container(rig: &Rig, job: &str) -> Option<Command> {
+    let inside = rig.command(&[], &["sh", "-c", job]);
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount", "sh", "-ec"]);
+    command.arg("mount --bind /proc host/proc; mount -t proc proc /proc; exec \"$@\"").arg("sh");
+    command.arg(inside.get_program()).args(inside.get_args());
+    command
+        .envs(inside.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(&rig.room.dir);
+    std::fs::create_dir_all(rig.room.path("host/proc")).expect("a folder");
+    let made = Command::new("unshare").args(["--pid", "--fork", "--mount", "true"]).status();
+    if made.is_ok_and(|status| status.success()) {
+        return Some(command);
+    }
+    not_here("no PID namespace may be made");
+    None
+}
+
+fn one_gpu(pid: &Value) -> Value {
+    json!({"devices": [{"uuid": "GPU-0", "memory_total": 1000 * MIB, "memory_used": 50 * MIB, "gpu_util": 30,
+        "compute": [{"pid": pid, "memory": 5 * MIB}, {"pid": 1, "memory": 9 * MIB}], "samples": [{"pid": pid, "sm": 20}]}]})
+}
+
 #[test]
 fn in_a_container_that_sees_host_numbers_only_the_devices_are_told() {
-    let list = json!([{"pid": 4_000_000, "memory": 5 * MIB}]);
-    let state = json!({"devices": [{"uuid": "GPU-0", "memory_total": 1000 * MIB, "memory_used": 50 * MIB,
-        "gpu_util": 30, "compute": list, "samples": [{"pid": 4_000_000, "sm": 20}]}]});
-    let rig = Rig::scripted("container", &state);
-    let enter = ["--pid", "--fork", "--mount-proc"];
-    if !Command::new("unshare").args(enter).arg("true").status().is_ok_and(|status| status.success()) {
-        return not_here("no PID namespace may be made");
-    }
-    let outside = rig.command(&[], &["sleep", "0.5"]);
-    let mut command = Command::new("unshare");
-    command.args(enter).arg(outside.get_program()).args(outside.get_args());
-    command
-        .envs(outside.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .current_dir(&rig.room.dir);
+    let rig = Rig::scripted("container", &one_gpu(&json!(4_000_000)));
+    let Some(command) = in_a_container(&rig, "sleep 0.5") else { return };
     let run = rig.room.finish(command);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let figures = &run.summary().gpus[0].figures;
@@ -96,4 +109,23 @@ fn in_a_container_that_sees_host_numbers_only_the_devices_are_told() {
         let reason = figures[key].reason.as_deref().unwrap_or_default();
         assert!(reason.contains("reports the host's process numbers"), "{key}: {reason}");
     }
+}
+
+#[test]
+fn in_a_container_that_has_the_hosts_proc_numbers_are_translated() {
+    let rig = Rig::scripted("translated", &one_gpu(&json!("main")));
+    // What the host calls the shell: the parent of a program that looks at itself in the host's list.
+    let job = "cut -d' ' -f4 host/proc/self/stat > main.pid; sleep 0.6";
+    let Some(mut command) = in_a_container(&rig, job) else { return };
+    command.env("JOBMETER_GPU_ROOT", rig.room.path("host"));
+    let run = rig.room.finish(command);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_ne!(
+        rig.room.text("main.pid").trim(),
+        run.summary().run.pid.to_string(),
+        "two numbers of one process"
+    );
+    assert_eq!(value(&run.summary().main, "gpu_memory_bytes_max"), (5 * MIB) as f64);
+    assert_eq!(value(&run.summary().main, "gpu_busy_ppm_max"), 200_000.0);
+    assert_eq!(value(&run.summary().combined, "gpu_memory_bytes_max"), (5 * MIB) as f64);
 }
