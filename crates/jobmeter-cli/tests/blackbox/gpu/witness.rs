@@ -30,7 +30,7 @@ impl Witness<'_> {
             self.best = self.best.min(wall((self.command)()));
             let added = best.saturating_sub(self.best);
             if added <= ALLOWANCE {
-                println!("{what}: {best:?}, without {:?}, added {added:?} ({tries} tries)", self.best);
+                eprintln!("{what}: {best:?}, without {:?}, added {added:?} ({tries} tries)", self.best);
                 return;
             }
         }
