@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use jobmeter_core::text::printable_within;
 use jobmeter_core::units::parse_duration_ns;
 use jobmeter_record::Store;
-use jobmeter_report::text::Color;
+use jobmeter_report::text::{Color, Units};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ pub(crate) struct Settings {
     pub(crate) interval_ns: Option<u64>,
     pub(crate) format: Option<Format>,
     pub(crate) color: Option<Color>,
+    pub(crate) units: Option<Units>,
     pub(crate) expected_cores: Option<f64>,
     pub(crate) cgroup: Option<bool>,
     pub(crate) record: Option<bool>,
@@ -36,10 +37,11 @@ pub(crate) struct Settings {
 type Setter = fn(&mut Settings, &str, &Path) -> Result<(), String>;
 
 /// Every key of the files; in the environment they are `JOBMETER_` and capitals.
-const KEYS: [(&str, Setter); 11] = [
+const KEYS: [(&str, Setter); 12] = [
     ("interval", |settings, text, _| put(&mut settings.interval_ns, parse_interval(text))),
     ("format", |settings, text, _| put(&mut settings.format, parse_format(text))),
     ("color", |settings, text, _| put(&mut settings.color, text.parse())),
+    ("units", |settings, text, _| put(&mut settings.units, text.parse())),
     ("expected_cores", |settings, text, _| put(&mut settings.expected_cores, parse_cores(text))),
     ("cgroup", |settings, text, _| put(&mut settings.cgroup, parse_switch(text))),
     ("record", |settings, text, _| put(&mut settings.record, parse_switch(text))),

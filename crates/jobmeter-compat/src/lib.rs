@@ -19,8 +19,8 @@ mod units;
 mod usage;
 
 pub use error::CompatError;
-pub use machine::Machine;
+pub use machine::{Look, Machine};
 pub use timepoints::Timepoints;
-pub use tracking_file::{TrackingFile, check_tracking_path};
+pub use tracking_file::{Track, check_tracking_path};
 pub use tree::Node;
 pub use usage::usage;

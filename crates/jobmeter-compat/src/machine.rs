@@ -13,6 +13,8 @@ use std::time::Duration;
 const LISTING_PATIENCE: Duration = Duration::from_secs(10);
 const NO_GPU: &str = "No GPU driver was found (neither the NVIDIA library nor a DRM device), so the GPU RAM \
     and GPU utilization values will remain 0.0.";
+/// Where no brand was asked for, one brand is tracked: the first of these, else whatever there is.
+const PREFERRED: &[Brand] = &[Brand::Nvidia, Brand::Amd];
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
@@ -25,41 +27,63 @@ pub struct Machine {
     pub n_expected_cores: u32,
     pub gpu_count: u32,
     pub n_expected_gpus: u32,
-    pub brand: Option<Brand>,
     /// The GPUs whose utilization counts.
     pub uuids: Vec<String>,
 }
 
+/// The machine before the command starts.
+pub struct Look {
+    pub machine: Machine,
+    /// How the GPUs are to be watched; `None`: not at all, and a warning says why. All of the brand are watched:
+    /// chosen UUIDs narrow the utilization only.
+    pub gpus: Option<GpuConfig>,
+    pub warnings: Vec<String>,
+}
+
 impl Machine {
-    /// Looks at the machine; the second part is what to warn of.
-    pub fn look(settings: &Settings) -> Result<(Machine, Vec<String>), CompatError> {
-        let mut warnings = Vec::new();
-        let (brand, devices) = devices(settings, &mut warnings)?;
-        let whole: Vec<&GpuDevice> = devices.iter().filter(|device| device.mig_parent.is_none()).collect();
-        let known: Vec<String> = whole.iter().map(|device| device.uuid.clone()).collect();
-        let uuids = chosen(settings.gpu_uuids.as_deref(), &devices, known)?;
+    /// Looks at the machine. GPUs are listed here only when some were asked for by name, so that a wrong name is told
+    /// before the command starts; else nobody waits for a driver, and [`Machine::add_gpus`] follows when it has answered.
+    pub fn look(settings: &Settings) -> Result<Look, CompatError> {
         let ram_bytes = sysconf(libc::_SC_PHYS_PAGES) as f64 * sysconf(libc::_SC_PAGESIZE) as f64;
-        let gpu_bytes: u64 = whole.iter().filter_map(|device| device.memory_total_bytes).sum();
         let core_count = (sysconf(libc::_SC_NPROCESSORS_ONLN) as u32).max(1);
         let machine = Machine {
             ram_unit: settings.ram_unit,
             gpu_ram_unit: settings.gpu_ram_unit,
             time_unit: settings.time_unit,
             ram_capacity: ram_bytes * settings.ram_unit.factor,
-            gpu_ram_capacity: gpu_bytes as f64 * settings.gpu_ram_unit.factor,
+            gpu_ram_capacity: 0.0,
             core_count,
             n_expected_cores: settings.n_expected_cores.unwrap_or(core_count),
-            gpu_count: whole.len() as u32,
-            n_expected_gpus: uuids.len() as u32,
-            brand,
-            uuids,
+            gpu_count: 0,
+            n_expected_gpus: 0,
+            uuids: Vec::new(),
         };
-        Ok((machine, warnings))
+        let config = GpuConfig {
+            brand: settings.gpu_brand,
+            first_of: PREFERRED,
+            job_env: JobEnv::from_lookup(|key| std::env::var(key).ok()),
+            ..GpuConfig::default()
+        };
+        let mut look = Look { machine, gpus: Some(config), warnings: Vec::new() };
+        if settings.gpu_uuids.is_some() || settings.gpu_brand.is_some() {
+            look.list_gpus(settings)?;
+        }
+        Ok(look)
     }
 
-    /// How the GPUs are to be watched. All of the brand are: chosen UUIDs narrow the utilization only.
-    pub fn gpu_config(&self) -> GpuConfig {
-        config(self.brand, self.gpu_count > 0)
+    /// Takes over what the driver listed. All count, unless UUIDs were chosen.
+    pub fn add_gpus(&mut self, devices: &[GpuDevice]) {
+        let whole = devices.iter().filter(|device| device.selected && device.mig_parent.is_none());
+        let whole: Vec<&GpuDevice> = whole.collect();
+        let bytes: u64 = whole.iter().filter_map(|device| device.memory_total_bytes).sum();
+        self.gpu_ram_capacity = bytes as f64 * self.gpu_ram_unit.factor;
+        self.gpu_count = whole.len() as u32;
+        self.choose(whole.iter().map(|device| device.uuid.clone()).collect());
+    }
+
+    fn choose(&mut self, uuids: Vec<String>) {
+        self.n_expected_gpus = uuids.len() as u32;
+        self.uuids = uuids;
     }
 
     /// The static data of a tracking file, in its order.
@@ -79,52 +103,55 @@ impl Machine {
     }
 }
 
-fn config(brand: Option<Brand>, enabled: bool) -> GpuConfig {
-    GpuConfig {
-        enabled,
-        brand,
-        job_env: JobEnv::from_lookup(|key| std::env::var(key).ok()),
-        ..GpuConfig::default()
-    }
-}
-
-/// The devices of one brand: the one asked for, else NVIDIA's, else AMD's, else all there are.
-fn devices(
-    settings: &Settings,
-    warnings: &mut Vec<String>,
-) -> Result<(Option<Brand>, Vec<GpuDevice>), CompatError> {
-    let found = match GpuMonitor::list(config(settings.gpu_brand, true), LISTING_PATIENCE) {
-        Ok(found) => found,
-        Err(error @ GpuError::Timeout { .. }) => {
-            warnings.push(format!("{error} The GPU RAM and GPU utilization values will remain 0.0."));
-            return Ok((settings.gpu_brand, Vec::new()));
-        }
-        Err(error) => return Err(CompatError::Value(error.to_string())),
-    };
-    match settings.gpu_brand {
-        Some(brand) if found.is_empty() => Err(CompatError::Value(format!(
-            "No {} GPU was found; leave the GPU brand unset to take any.",
-            brand.key()
-        ))),
-        Some(brand) => Ok((Some(brand), found)),
-        None => {
-            if found.is_empty() {
-                warnings.push(NO_GPU.to_owned());
+impl Look {
+    fn list_gpus(&mut self, settings: &Settings) -> Result<(), CompatError> {
+        let config = self.gpus.clone().unwrap_or_default();
+        let devices = match GpuMonitor::list(config, LISTING_PATIENCE) {
+            Ok(devices) => devices,
+            Err(error @ GpuError::Timeout { .. }) => {
+                self.without_gpus(&error.to_string());
+                return Ok(());
             }
-            let brands = [Brand::Nvidia, Brand::Amd];
-            let first = brands.into_iter().find(|&brand| found.iter().any(|device| device.brand == brand));
-            let keep = |device: &GpuDevice| first.is_none_or(|brand| device.brand == brand);
-            Ok((first, found.into_iter().filter(keep).collect()))
+            Err(error) => return Err(CompatError::Value(error.to_string())),
+        };
+        let devices: Vec<GpuDevice> = devices.into_iter().filter(|device| device.selected).collect();
+        match (settings.gpu_brand, devices.is_empty()) {
+            (Some(brand), true) => Err(CompatError::Value(format!(
+                "No {} GPU was found; leave the GPU brand unset to take any.",
+                brand.key()
+            ))),
+            (None, true) => {
+                self.no_gpu();
+                Ok(())
+            }
+            (_, false) => {
+                self.machine.add_gpus(&devices);
+                if let Some(wanted) = &settings.gpu_uuids {
+                    self.machine.choose(chosen(wanted, &devices)?);
+                }
+                Ok(())
+            }
         }
+    }
+
+    /// There is no trace of a driver.
+    pub fn no_gpu(&mut self) {
+        self.gpus = None;
+        self.warnings.push(NO_GPU.to_owned());
+    }
+
+    fn without_gpus(&mut self, reason: &str) {
+        self.gpus = None;
+        self.warnings.push(remains_zero(reason));
     }
 }
 
-fn chosen(
-    wanted: Option<&[String]>,
-    devices: &[GpuDevice],
-    all: Vec<String>,
-) -> Result<Vec<String>, CompatError> {
-    let Some(wanted) = wanted.filter(|_| !devices.is_empty()) else { return Ok(all) };
+pub(crate) fn remains_zero(reason: &str) -> String {
+    let reason = printable(reason);
+    format!("{}. The GPU RAM and GPU utilization values will remain 0.0.", reason.trim_end_matches('.'))
+}
+
+fn chosen(wanted: &[String], devices: &[GpuDevice]) -> Result<Vec<String>, CompatError> {
     if wanted.iter().all(|uuid| uuid.is_empty()) {
         return Err(CompatError::Value(
             "gpu_uuids is not None but the set is empty. Please provide a set of at least one GPU UUID."

@@ -2,17 +2,23 @@
 //! 0.0 here and nowhere else, because the layout has no other word for it.
 
 use crate::error::CompatError;
-use crate::machine::Machine;
-use crate::tracking_file::TrackingFile;
+use crate::machine::{Machine, remains_zero};
+use crate::tracking_file::Track;
 use crate::tree::Node;
 use jobmeter_core::event::{Event, Sink};
 use jobmeter_core::metric::{Column, EntityKind, Metric, Scope};
+use jobmeter_gpu::Listing;
 use std::collections::HashMap;
+
+/// So long the tracking file waits for a driver to say which GPUs there are.
+const LISTING_PATIENCE_NS: u64 = 10_000_000_000;
 
 pub struct Timepoints {
     machine: Machine,
+    /// While the driver has not answered.
+    listing: Option<Listing>,
     started_unix_ns: u64,
-    file: Option<TrackingFile>,
+    track: Option<Track>,
     failure: Option<CompatError>,
     defined: usize,
     places: HashMap<(Scope, Metric), usize>,
@@ -45,11 +51,18 @@ impl GpuFigures {
 }
 
 impl Timepoints {
-    pub fn new(machine: Machine, started_unix_ns: u64, file: Option<TrackingFile>) -> Timepoints {
-        Timepoints {
+    /// With a `listing`, the GPUs of the machine are learned from it, and the tracking file begins then.
+    pub fn new(
+        machine: Machine,
+        listing: Option<Listing>,
+        started_unix_ns: u64,
+        track: Option<Track>,
+    ) -> Timepoints {
+        let mut rows = Timepoints {
             machine,
+            listing,
             started_unix_ns,
-            file,
+            track,
             failure: None,
             defined: 0,
             places: HashMap::new(),
@@ -57,7 +70,11 @@ impl Timepoints {
             before: None,
             earlier: None,
             gpu: GpuFigures::default(),
+        };
+        if rows.listing.is_none() {
+            rows.begin_file();
         }
+        rows
     }
 
     pub fn machine(&self) -> &Machine {
@@ -66,10 +83,44 @@ impl Timepoints {
 
     /// Ends the file; what went wrong with it, if anything did.
     pub fn finish(&mut self) -> Result<(), CompatError> {
-        if let Some(mut file) = self.file.take() {
-            file.finish()?;
+        self.learn();
+        self.begin_file();
+        if let Some(track) = self.track.take() {
+            track.finish()?;
         }
         self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// What to warn of at the end: a driver that had no GPUs to tell.
+    pub fn gpu_warning(&mut self) -> Option<String> {
+        self.learn();
+        let reason = match self.listing.as_ref()?.now() {
+            Some(Err(reason)) => reason,
+            _ => "The GPU driver had not answered when the command ended".to_owned(),
+        };
+        Some(remains_zero(&reason))
+    }
+
+    /// Takes over the GPUs as soon as the driver has told them.
+    fn learn(&mut self) {
+        if let Some(Ok(devices)) = self.listing.as_ref().and_then(Listing::now) {
+            self.machine.add_gpus(&devices);
+            self.listing = None;
+            self.begin_file();
+        }
+    }
+
+    fn begin_file(&mut self) {
+        let begun = self.track.as_mut().map_or(Ok(()), |track| track.begin(&self.machine));
+        self.note(begun);
+    }
+
+    /// One failure is told at the end; the session goes on without the file.
+    fn note(&mut self, result: Result<(), CompatError>) {
+        if let Err(error) = result {
+            self.failure = Some(error);
+            self.track = None;
+        }
     }
 
     fn main_lives(&self, values: &[Option<u64>]) -> bool {
@@ -122,6 +173,7 @@ impl Timepoints {
 
 impl Sink for Timepoints {
     fn define(&mut self, column: &Column) {
+        self.learn();
         match &column.entity {
             None => {
                 self.places.insert((column.scope, column.metric), self.defined);
@@ -140,6 +192,10 @@ impl Sink for Timepoints {
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
         let earlier = self.earlier.take();
+        self.learn();
+        if t_ns > LISTING_PATIENCE_NS {
+            self.begin_file();
+        }
         // Two ticks at one moment make no interval.
         if let Some(before) = self.before.take().filter(|before| before.t_ns < t_ns) {
             // The tick at the end finds main gone: it is no state of the job, and would be a minimum of 0.
@@ -154,13 +210,9 @@ impl Sink for Timepoints {
                 _ => &before,
             };
             let row = self.row(since, t_ns, values);
-            if !is_over
-                && let Some(file) = &mut self.file
-                && let Err(error) = file.append(row)
-            {
-                // One failure is told at the end; the session goes on without the file.
-                self.failure = Some(error);
-                self.file = None;
+            if !is_over {
+                let put = self.track.as_mut().map_or(Ok(()), |track| track.append(row));
+                self.note(put);
             }
             self.earlier = Some(before);
         }
@@ -187,13 +239,12 @@ mod tests {
             n_expected_cores: 2,
             gpu_count: 0,
             n_expected_gpus: 0,
-            brand: None,
             uuids: Vec::new(),
         };
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("rows.csv");
-        let file = TrackingFile::create(&path, false, &machine).expect("a tracking file");
-        let mut points = Timepoints::new(machine, 0, Some(file));
+        let track = Track::new(path.clone(), false);
+        let mut points = Timepoints::new(machine, None, 0, Some(track));
         points.define(&Column::of(Scope::Main, Metric::Threads));
         points.define(&Column::of(Scope::Main, Metric::CpuNs));
         for (t_ms, cpu_ms) in [(0, 0), (100, 100), (200, 200), (397, 390), (400, 410), (500, 510)] {

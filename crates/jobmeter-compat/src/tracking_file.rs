@@ -17,7 +17,7 @@ use std::time::Duration;
 /// How long the end of a session waits for a reader that locks the database.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
-pub struct TrackingFile {
+struct TrackingFile {
     path: PathBuf,
     writer: Writer,
     /// Rows that a locked database did not take yet.
@@ -27,6 +27,43 @@ pub struct TrackingFile {
 enum Writer {
     Csv(File),
     Sqlite(Connection),
+}
+
+/// A tracking file that begins when the machine is known; what comes before waits for it.
+pub struct Track {
+    path: PathBuf,
+    overwrite: bool,
+    file: Option<TrackingFile>,
+    early: Vec<Vec<Node>>,
+}
+
+impl Track {
+    pub fn new(path: PathBuf, overwrite: bool) -> Track {
+        Track { path, overwrite, file: None, early: Vec::new() }
+    }
+
+    /// Makes the file, once.
+    pub(crate) fn begin(&mut self, machine: &Machine) -> Result<(), CompatError> {
+        if self.file.is_some() {
+            return Ok(());
+        }
+        let file = self.file.insert(TrackingFile::create(&self.path, self.overwrite, machine)?);
+        self.early.drain(..).try_for_each(|row| file.append(row))
+    }
+
+    pub(crate) fn append(&mut self, row: Vec<Node>) -> Result<(), CompatError> {
+        match &mut self.file {
+            Some(file) => file.append(row),
+            None => {
+                self.early.push(row);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<(), CompatError> {
+        self.file.map_or(Ok(()), |mut file| file.finish())
+    }
 }
 
 /// Refuses a wrong name, a missing folder and a file that is there, before the command starts.
@@ -47,7 +84,7 @@ fn already_there(path: &Path) -> CompatError {
 }
 
 impl TrackingFile {
-    pub fn create(path: &Path, overwrite: bool, machine: &Machine) -> Result<TrackingFile, CompatError> {
+    fn create(path: &Path, overwrite: bool, machine: &Machine) -> Result<TrackingFile, CompatError> {
         let kind = FileKind::of(path)?;
         let aside = aside_of(path);
         let failed = |error: std::io::Error| CompatError::file("write", path, error);
@@ -81,7 +118,7 @@ impl TrackingFile {
     }
 
     /// Appends a row. A database locked by a reader gets it with a later one.
-    pub(crate) fn append(&mut self, row: Vec<Node>) -> Result<(), CompatError> {
+    fn append(&mut self, row: Vec<Node>) -> Result<(), CompatError> {
         self.pending.push(row);
         match self.flush() {
             Err(error) if self.pending.is_empty() => Err(error),
@@ -112,7 +149,7 @@ impl TrackingFile {
         }
     }
 
-    pub(crate) fn finish(&mut self) -> Result<(), CompatError> {
+    fn finish(&mut self) -> Result<(), CompatError> {
         if let Writer::Sqlite(database) = &self.writer {
             let patience = database.busy_timeout(LAST_PATIENCE);
             patience.map_err(|error| CompatError::file("write", &self.path, error))?;

@@ -194,7 +194,10 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
             }
             if matches!(
                 column.metric,
-                Metric::MemoryAvailableBytes | Metric::MemoryFreeBytes | Metric::MountFreeBytes
+                Metric::MemoryAvailableBytes
+                    | Metric::MemoryFreeBytes
+                    | Metric::MountFreeBytes
+                    | Metric::GpuMemoryFreeBytes
             ) {
                 figures.insert(format!("{key}_min"), Figure::int(stats.min, Quality::Sampled));
             }

@@ -179,6 +179,9 @@ metrics! {
     GpuMemoryBytes, "gpu_memory_bytes", Gauge, Bytes, "GPU RAM",
         "Device: memory in use. Job scopes: memory of the job's processes on it.";
     GpuMemoryTotalBytes, "gpu_memory_total_bytes", Gauge, Bytes, "GPU RAM, capacity", "As the driver tells it.";
+    GpuMemoryFreeBytes, "gpu_memory_free_bytes", Gauge, Bytes, "GPU RAM, free", "Capacity less what is in use, and less the driver's own reserve where it tells it apart.";
+    GpuGttBytes, "gpu_gtt_bytes", Gauge, Bytes, "GPU use of system RAM", "amdgpu: system memory that the GPU maps now. Not part of GPU RAM.";
+    GpuGttTotalBytes, "gpu_gtt_total_bytes", Gauge, Bytes, "GPU use of system RAM, most", "amdgpu: system memory that the GPU may map.";
     GpuBusyPpm, "gpu_busy_ppm", Gauge, Ppm, "GPU use",
         "Device: share of time that any kernel ran, however few of its cores it kept busy: 100 % is not a full GPU. Job scopes: SM or engine share of the job's processes. Summed over devices it may exceed one million.";
     GpuMemoryBusyPpm, "gpu_memory_busy_ppm", Gauge, Ppm, "GPU memory controller use", "Share of time that the device's memory was read or written, by the driver.";

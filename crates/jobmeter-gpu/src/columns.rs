@@ -12,6 +12,7 @@ type ScopeFigure = (Metric, fn(&ScopeReading) -> Option<u64>, &'static str);
 const DEVICE: &[DeviceFigure] = &[
     (Metric::GpuMemoryBytes, |r| r.memory_used_bytes, "memory_used_bytes"),
     (Metric::GpuMemoryTotalBytes, |r| r.memory_total_bytes, "memory_used_bytes"),
+    (Metric::GpuMemoryFreeBytes, |r| r.memory_free_bytes, "memory_used_bytes"),
     (Metric::GpuBusyPpm, |r| r.busy_ppm, "busy_ppm"),
     (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm, "memory_busy_ppm"),
     (Metric::GpuPowerMw, |r| r.power_mw, "power_mw"),
@@ -22,10 +23,23 @@ const DEVICE: &[DeviceFigure] = &[
     (Metric::GpuThrottleBits, |r| r.throttle_bits, "throttle_bits"),
     (Metric::GpuPcieReceiveBytesPerS, |r| r.pcie_receive_bytes_per_s, "pcie_receive_bytes_per_s"),
     (Metric::GpuPcieTransmitBytesPerS, |r| r.pcie_transmit_bytes_per_s, "pcie_transmit_bytes_per_s"),
+    (Metric::GpuGttBytes, |r| r.gtt_used_bytes, "gtt_used_bytes"),
+    (Metric::GpuGttTotalBytes, |r| r.gtt_total_bytes, "gtt_total_bytes"),
 ];
 
 /// What a MIG instance has of its own; the rest belongs to the whole GPU.
-const INSTANCE: usize = 4;
+const INSTANCE: usize = 5;
+/// The last two are of amdgpu alone.
+const COMMON: usize = DEVICE.len() - 2;
+
+/// How many of the figures a device can have.
+fn figure_count(device: &GpuDevice) -> usize {
+    match device.driver.as_str() {
+        _ if device.mig_parent.is_some() => INSTANCE,
+        "amdgpu" => DEVICE.len(),
+        _ => COMMON,
+    }
+}
 
 const SCOPE: &[ScopeFigure] = &[
     (Metric::GpuMemoryBytes, |r| r.memory_bytes, "process_memory"),
@@ -50,7 +64,8 @@ pub struct Layout {
     selected: Vec<usize>,
     /// A MIG GPU and its instances hold the same memory: count the GPU, not the instances, in machine sums.
     in_sum: Vec<bool>,
-    instance: Vec<bool>,
+    /// Per device: so many of the figures.
+    counts: Vec<usize>,
     /// Per device and figure.
     told: Vec<Told>,
     scope_told: Vec<Told>,
@@ -90,7 +105,7 @@ impl Layout {
         }
         for &index in &selected {
             let device = &devices[index];
-            let figures = if device.mig_parent.is_some() { &DEVICE[..INSTANCE] } else { DEVICE };
+            let figures = &DEVICE[..figure_count(device)];
             let entity = |scope, metric| Column::entity(scope, metric, EntityKind::Gpu, &device.uuid);
             columns.extend(figures.iter().map(|(metric, ..)| entity(Scope::System, *metric)));
             names.extend(figures.iter().map(|(.., name)| name));
@@ -103,7 +118,7 @@ impl Layout {
             columns,
             figures: names,
             in_sum: devices.iter().map(|device| !parent_selected(device)).collect(),
-            instance: devices.iter().map(|device| device.mig_parent.is_some()).collect(),
+            counts: devices.iter().map(figure_count).collect(),
             selected,
             told: vec![Told::NotYet; devices.len() * DEVICE.len()],
             scope_told: vec![Told::NotYet; devices.len() * SCOPE.len()],
@@ -124,7 +139,7 @@ impl Layout {
 
     /// Appends one value per column, in their order. A snapshot of another device list gives `None` only.
     pub fn values(&mut self, snapshot: &GpuSnapshot, out: &mut Vec<Option<u64>>) {
-        if snapshot.readings.len() != self.instance.len() || snapshot.scopes.len() != self.instance.len() {
+        if snapshot.readings.len() != self.counts.len() || snapshot.scopes.len() != self.counts.len() {
             out.extend(self.columns.iter().map(|_| None));
             return;
         }
@@ -138,8 +153,7 @@ impl Layout {
             }
         }
         for &index in &self.selected {
-            let count = if self.instance[index] { INSTANCE } else { DEVICE.len() };
-            out.extend(DEVICE[..count].iter().map(|(_, get, _)| get(&snapshot.readings[index])));
+            out.extend(DEVICE[..self.counts[index]].iter().map(|(_, get, _)| get(&snapshot.readings[index])));
             for reading in &snapshot.scopes[index] {
                 out.extend(SCOPE.iter().map(|(_, get, _)| get(reading)));
             }

@@ -60,7 +60,9 @@ pub struct GpuConfig {
     pub brand: Option<Brand>,
     /// Take these devices only. An empty list is an error.
     pub uuids: Option<Vec<String>>,
-    /// Where `sys/` and `proc/` are: `/`, or a captured root.
+    /// Take the devices of the first of these brands that the machine has; all, where it has none of them.
+    pub first_of: &'static [Brand],
+    /// Where `sys/` and `proc/` are: what `JOBMETER_GPU_ROOT` names, else `/`.
     pub root: PathBuf,
     pub job_env: JobEnv,
     pub pid_view: PidView,
@@ -76,7 +78,8 @@ impl Default for GpuConfig {
             nvml_path: None,
             brand: None,
             uuids: None,
-            root: PathBuf::from("/"),
+            first_of: &[],
+            root: named("JOBMETER_GPU_ROOT").unwrap_or_else(|| PathBuf::from("/")),
             job_env: JobEnv::default(),
             pid_view: PidView::Detect,
             count_from_birth: true,
@@ -110,9 +113,7 @@ impl GpuConfig {
 
     /// The NVML file named by option or environment, if any.
     pub(crate) fn nvml_named(&self) -> Option<PathBuf> {
-        self.nvml_path.clone().or_else(|| {
-            std::env::var_os("JOBMETER_NVML_PATH").filter(|path| !path.is_empty()).map(PathBuf::from)
-        })
+        self.nvml_path.clone().or_else(|| named("JOBMETER_NVML_PATH"))
     }
 
     fn wants(&self, brand: Brand) -> bool {
@@ -170,6 +171,11 @@ impl Absence {
         self.0.store(if is_there { 0 } else { now_ns }, Ordering::Relaxed);
         is_there
     }
+}
+
+/// The path in an environment variable; an empty one counts as not set.
+fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 fn has_card(folder: &Path) -> bool {

@@ -5,7 +5,7 @@ use crate::config::GpuConfig;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::identity::Member;
-use crate::monitor::{GpuMonitor, Stopped};
+use crate::monitor::{GpuMonitor, Listing, Stopped};
 use crate::powercap::Powercap;
 use crate::snapshot::{GpuSnapshot, Status};
 use jobmeter_core::meter::{Extra, Member as EngineMember};
@@ -51,6 +51,11 @@ impl GpuExtra {
             is_hang_told: false,
             warnings: Vec::new(),
         }))
+    }
+
+    /// To learn of the devices as soon as the driver has told them; `None` once finished.
+    pub fn listing(&self) -> Option<Listing> {
+        self.monitor.as_ref().map(GpuMonitor::listing)
     }
 
     fn take(&mut self, snapshot: Arc<GpuSnapshot>) {

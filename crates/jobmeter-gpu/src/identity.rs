@@ -29,12 +29,17 @@ pub(crate) enum Resolved {
 pub(crate) const HOST_PIDS: &str = "the driver reports the host's process numbers and this container \
     cannot translate them (no NSpid of the host is visible)";
 
+const OTHER_TIMES: &str = "/proc shows another PID namespace than the one that the job runs in, so its processes \
+    cannot be told from others";
+
 /// The pid namespace of the machine itself has this inode number on every Linux.
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 
 struct Known {
     owner: Owner,
     hold: Option<Hold>,
+    /// The number that it is held by: that of the driver.
+    held_as: i32,
     /// The process has exited, by the last check.
     exited: bool,
     /// Generation in which the engine last named it.
@@ -117,7 +122,10 @@ impl Members {
                     known.owner = owner;
                 }
                 _ => {
-                    self.known.insert(member.id.pid, Known { owner, hold: None, exited: false, named: now });
+                    self.known.insert(
+                        member.id.pid,
+                        Known { owner, hold: None, held_as: 0, exited: false, named: now },
+                    );
                 }
             }
         }
@@ -173,7 +181,14 @@ impl Members {
             Numbers::Ancestor(level) => {
                 let status = self.proc_root.join(reported.to_string()).join("status");
                 match ns_pids(&status).and_then(|pids| pids.get(level).copied()) {
-                    Some(pid) => self.owner(pid, reported),
+                    Some(pid) => match self.owner(pid, reported) {
+                        Resolved::Stranger
+                            if self.known.contains_key(&pid) && self.is_neighbour(reported) =>
+                        {
+                            Resolved::Unknown(OTHER_TIMES)
+                        }
+                        found => found,
+                    },
                     None => Resolved::Stranger,
                 }
             }
@@ -190,7 +205,8 @@ impl Members {
 
     fn owner(&mut self, pid: i32, proc_pid: i32) -> Resolved {
         let Some(known) = self.known.get_mut(&pid) else { return Resolved::Stranger };
-        if known.hold.is_some() && !known.exited {
+        // Processes of two containers may have one number of theirs, but never one of the host.
+        if known.hold.is_some() && known.held_as == proc_pid && !known.exited {
             return Resolved::Ours(known.owner);
         }
         let path = self.proc_root.join(proc_pid.to_string());
@@ -206,8 +222,16 @@ impl Members {
         // A zombie still owns its number; without a hold (out of descriptors) it is looked up each time.
         if hold.is_some() {
             known.hold = hold;
+            known.held_as = proc_pid;
         }
         Resolved::Ours(known.owner)
+    }
+
+    /// Whether a process lives in our own namespace: there, one number is one process.
+    fn is_neighbour(&self, proc_pid: i32) -> bool {
+        let namespace = |name: &str| std::fs::read_link(self.proc_root.join(name).join("ns/pid")).ok();
+        let own = namespace("self");
+        own.is_some() && own == namespace(&proc_pid.to_string())
     }
 
     /// Independent evidence that a number of ours is the one the driver means.

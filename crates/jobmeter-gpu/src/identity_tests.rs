@@ -66,6 +66,17 @@ fn host_numbers_are_translated_through_an_ancestors_proc() {
     members.update(&[member(20, 777, true)]);
     assert!(matches!(members.resolve(4800), Resolved::Ours(owner) if owner.id.pid == 20));
     assert_eq!(members.resolve(20), Resolved::Stranger, "the host's 20 is another process");
+    // A sister container has a process 20 too; in our own namespace there is but one.
+    put(&root, 4900, 778, "4900\t20");
+    assert_eq!(members.resolve(4900), Resolved::Stranger);
+    put(&root, 4901, 779, "4901\t20");
+    for (name, namespace) in [("self", "pid:[1]"), ("4900", "pid:[2]"), ("4901", "pid:[1]")] {
+        fs::create_dir_all(root.join("proc").join(name).join("ns")).unwrap();
+        std::os::unix::fs::symlink(namespace, root.join("proc").join(name).join("ns/pid")).unwrap();
+    }
+    members.check();
+    assert_eq!(members.resolve(4900), Resolved::Stranger);
+    assert_eq!(members.resolve(4901), Resolved::Unknown(OTHER_TIMES), "the engine's times are of another");
     fs::remove_dir_all(&root).unwrap();
 }
 

@@ -9,6 +9,7 @@ use crate::gather::Gather;
 use crate::identity::{Member, Members};
 use crate::notes::{ALL_DEVICES, Notes};
 use crate::nvml::{NvmlSource, Progress};
+use crate::signals::SignalsBlocked;
 use crate::snapshot::{GpuSnapshot, Status};
 use crate::{select, visible};
 use jobmeter_core::meter::OwnThread;
@@ -91,7 +92,6 @@ impl GpuMonitor {
         });
         let worker = Arc::clone(&shared);
         let own_thread = OwnThread::enter();
-        // Signals are the program's own business: the thread is born with all of them blocked.
         let _blocked = SignalsBlocked::new();
         std::thread::Builder::new()
             .name("jobmeter-gpu".to_owned())
@@ -144,6 +144,11 @@ impl GpuMonitor {
     /// The device list, once the drivers have answered.
     pub fn devices(&self) -> Option<Arc<Vec<GpuDevice>>> {
         self.shared.lock().devices.clone()
+    }
+
+    /// To ask for the device list later, also when the monitor is gone.
+    pub fn listing(&self) -> Listing {
+        Listing { shared: Arc::clone(&self.shared) }
     }
 
     /// The call into a driver that the thread is in, and for how long it has been at it.
@@ -210,26 +215,20 @@ impl GpuMonitor {
     }
 }
 
-/// Blocks all signals of this thread and restores its mask when dropped.
-struct SignalsBlocked(libc::sigset_t);
-
-impl SignalsBlocked {
-    fn new() -> SignalsBlocked {
-        // SAFETY: both sets are plain memory that the calls fill in.
-        unsafe {
-            let mut all: libc::sigset_t = std::mem::zeroed();
-            let mut before: libc::sigset_t = std::mem::zeroed();
-            libc::sigfillset(&mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-            SignalsBlocked(before)
-        }
-    }
+/// The device list of a monitor, for somebody who cannot wait for the driver.
+pub struct Listing {
+    shared: Arc<Shared>,
 }
 
-impl Drop for SignalsBlocked {
-    fn drop(&mut self) {
-        // SAFETY: the set was filled in by the call above.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+impl Listing {
+    /// The devices, or why there are none; `None` while the driver has not answered.
+    pub fn now(&self) -> Option<Result<Arc<Vec<GpuDevice>>, String>> {
+        let state = self.shared.lock();
+        match (&state.reason, &state.devices) {
+            (Some(reason), _) => Some(Err(reason.clone())),
+            (None, Some(devices)) => Some(Ok(Arc::clone(devices))),
+            (None, None) => None,
+        }
     }
 }
 

@@ -6,8 +6,10 @@ use crate::error::GpuError;
 
 /// Marks the selected devices; a UUID that no device has is an error that lists the valid ones.
 pub(crate) fn select(devices: &mut [GpuDevice], config: &GpuConfig) -> Result<(), GpuError> {
+    let first = config.first_of.iter().find(|brand| devices.iter().any(|device| device.brand == **brand));
+    let brand = config.brand.or(first.copied());
     for device in devices.iter_mut() {
-        device.selected = config.brand.is_none_or(|brand| brand == device.brand);
+        device.selected = brand.is_none_or(|brand| brand == device.brand);
     }
     let Some(uuids) = &config.uuids else { return Ok(()) };
     let wanted: Vec<&str> = uuids.iter().map(|uuid| uuid.trim()).filter(|uuid| !uuid.is_empty()).collect();

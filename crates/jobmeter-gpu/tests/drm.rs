@@ -234,6 +234,11 @@ fn a_sleeping_card_is_not_woken() {
     let snapshot = machine.sample();
     assert_eq!(snapshot.readings[1].busy_ppm, Some(0));
     assert_eq!(snapshot.readings[1].power_mw, None);
+    let power = snapshot
+        .failures
+        .iter()
+        .find(|f| f.figure == "power_mw" && f.uuid.as_deref() == Some("pci-0000:43:00.0"));
+    assert_eq!(power.map(|failure| failure.reason.as_str()), Some("not read while the card is asleep"));
     machine.end();
 }
 

@@ -15,6 +15,8 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("nvmlDeviceGetName", &[]),
     ("nvmlDeviceGetPciInfo_v3", &[]),
     ("nvmlDeviceGetMigMode", &[]),
+    ("nvmlDeviceGetMemoryInfo_v2", &[]),
+    ("nvmlDeviceGetTotalEnergyConsumption", &[]),
     ("nvmlDeviceGetUtilizationRates", &["system_gpu_busy_ppm", "system_gpu_memory_busy_ppm"]),
     ("nvmlDeviceGetPowerUsage", &["system_gpu_power_mw"]),
     ("nvmlDeviceGetTemperature", &["system_gpu_temperature_mc"]),
@@ -80,7 +82,7 @@ fn an_error_from_each_function_costs_its_own_figures_only() {
             assert_eq!(series.column(name)[0].is_none(), missing, "{name} when {function} fails");
         }
         let named = snapshot.failures.iter().any(|failure| failure.reason.contains(function));
-        assert_eq!(named, !lost.is_empty(), "{function}: {:?}", snapshot.failures);
+        assert!(named, "{function}: {:?}", snapshot.failures);
         monitor.stop(PATIENCE);
     }
 }
@@ -151,8 +153,6 @@ fn a_call_that_never_returns_holds_up_nothing_and_is_named() {
         "nvmlDeviceGetCount_v2",
         "nvmlDeviceGetHandleByIndex_v2",
         "nvmlDeviceGetUUID",
-        "nvmlDeviceGetMemoryInfo_v2",
-        "nvmlDeviceGetTotalEnergyConsumption",
         "nvmlDeviceGetGraphicsRunningProcesses_v3",
         "nvmlShutdown",
     ]);

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 /// A dozen aligned lines, no colours.
 pub(crate) fn summary_text(summary: &Summary) -> String {
-    text::summary(summary, Style { colored: false })
+    text::summary(summary, Style::default())
 }
 
 /// One self-contained page.

@@ -4,7 +4,7 @@ use crate::config::Settings;
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
 use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A UUID is checked before the job starts; a driver that takes longer is not going to tell.
@@ -21,6 +21,9 @@ pub(crate) struct GpuArgs {
     /// Leave GPUs alone
     #[arg(long, conflicts_with_all = ["gpu_uuids", "gpu_brand"], help_heading = "GPU and energy")]
     no_gpu: bool,
+    /// NVML library to load instead of libnvidia-ml.so.1
+    #[arg(long, value_name = "FILE", help_heading = "GPU and energy")]
+    nvml: Option<PathBuf>,
     /// Grams of CO2 per kWh of your electricity, to estimate the job's emissions
     #[arg(long, value_name = "G", value_parser = parse_intensity, help_heading = "GPU and energy")]
     carbon_intensity: Option<f64>,
@@ -63,8 +66,8 @@ impl GpuArgs {
 
     /// Adds the sources; returns what to say with -v where there is no GPU.
     pub(crate) fn add_to(&self, meter: &mut Meter, job: GpuJob) -> Option<String> {
-        meter.add_extra(Box::new(PowercapExtra::open(Path::new("/"))));
         let config = self.config(job);
+        meter.add_extra(Box::new(PowercapExtra::open(&config.root)));
         let looked_for = config.looked_for();
         match GpuExtra::start(config) {
             Ok(Some(extra)) => {
@@ -94,6 +97,7 @@ impl GpuArgs {
             enabled: !self.no_gpu,
             brand: self.gpu_brand,
             uuids: self.gpu_uuids.clone(),
+            nvml_path: self.nvml.clone(),
             job_env,
             count_from_birth: matches!(job, GpuJob::Started),
             ..GpuConfig::default()

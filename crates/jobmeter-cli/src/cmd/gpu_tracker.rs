@@ -7,13 +7,13 @@ use jobmeter_compat::arguments::{Request, parse, split_command};
 use jobmeter_compat::output::Destination;
 use jobmeter_compat::settings::{Settings, TrackOptions};
 use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze, combine};
-use jobmeter_compat::{CompatError, Machine, Timepoints, TrackingFile, check_tracking_path, help, usage};
+use jobmeter_compat::{CompatError, Look, Machine, Timepoints, Track, check_tracking_path, help, usage};
 use jobmeter_core::spawn::SpawnError;
 use jobmeter_core::summary::RunInfo;
 use jobmeter_core::supervise::{LaunchError, Outcome, RunOptions, Supervisor};
 use jobmeter_core::sys::realtime_ns;
 use jobmeter_core::text::printable;
-use jobmeter_gpu::GpuExtra;
+use jobmeter_gpu::{GpuExtra, Listing};
 use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -95,7 +95,7 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
     if let Some(path) = &settings.tracking_file {
         check_tracking_path(path, settings.overwrite)?;
     }
-    let (machine, warnings) = Machine::look(&settings)?;
+    let look = Machine::look(&settings)?;
     let options = RunOptions {
         command: command.iter().map(OsString::from).collect(),
         interval_ns: Some(settings.interval_ns),
@@ -108,12 +108,9 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
     };
     let supervisor = Supervisor::launch(options).map_err(|error| launch_failed(&program, error))?;
     crate::streams::survive_write_errors();
-    if !settings.disable_logs {
-        warnings.iter().for_each(|text| warn(text));
-    }
     let pid = supervisor.pid();
     // Whatever goes wrong on our side from here on, the job runs to its end.
-    match catch_unwind(AssertUnwindSafe(|| measure(supervisor, &settings, machine, destination))) {
+    match catch_unwind(AssertUnwindSafe(|| measure(supervisor, &settings, look, destination))) {
         Ok(result) => result,
         Err(_) => {
             wait_plainly(pid);
@@ -125,30 +122,26 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
 fn measure(
     mut supervisor: Supervisor,
     settings: &Settings,
-    machine: Machine,
+    mut look: Look,
     destination: &Destination,
 ) -> Result<(), CompatError> {
-    let mut file_trouble = None;
-    let file = settings.tracking_file.as_deref().and_then(|path| {
-        let created = TrackingFile::create(path, settings.overwrite, &machine);
-        created.map_err(|error| file_trouble = Some(error)).ok()
-    });
     let started_unix_ns = realtime_ns().saturating_sub(supervisor.meter.elapsed_ns());
     let info = RunInfo {
         mode: "run".to_owned(),
         pid: supervisor.pid(),
         started_unix_ns,
         interval_ns: Some(settings.interval_ns),
-        expected_cores: f64::from(machine.n_expected_cores),
-        system_cores: machine.core_count,
+        expected_cores: f64::from(look.machine.n_expected_cores),
+        system_cores: look.machine.core_count,
         ..RunInfo::default()
     };
-    match GpuExtra::start(machine.gpu_config()) {
-        Ok(Some(extra)) => supervisor.meter.add_extra(Box::new(extra)),
-        Ok(None) => {}
-        Err(error) => supervisor.meter.warn("gpu", error.to_string()),
+    let listing = watch_gpus(&mut supervisor, &mut look);
+    if !settings.disable_logs {
+        look.warnings.iter().for_each(|text| warn(text));
     }
-    let rows = Arc::new(Mutex::new(Timepoints::new(machine, started_unix_ns, file)));
+    let track = settings.tracking_file.clone().map(|path| Track::new(path, settings.overwrite));
+    let rows = Timepoints::new(look.machine, listing, started_unix_ns, track);
+    let rows = Arc::new(Mutex::new(rows));
     supervisor.meter.add_sink(Box::new(rows.clone()));
     // The first interval begins here, not one interval later.
     supervisor.meter.tick();
@@ -162,13 +155,34 @@ fn measure(
     let summary = supervisor.finish(&info, &outcome);
     if !settings.disable_logs {
         summary.warnings.iter().for_each(|warning| warn(&printable(&warning.text)));
+        rows.lock().unwrap_or_else(PoisonError::into_inner).gpu_warning().iter().for_each(|text| warn(text));
     }
     // Each is tried whatever became of the others: a closed screen must not cost the file.
     let said = print(&format!("{DONE}{}", status(&outcome)));
     let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
     let written = rows.finish();
     let delivered = destination.deliver(&usage(&summary, &rows));
-    said.and(delivered).and(file_trouble.map_or(Ok(()), Err)).and(written)
+    said.and(delivered).and(written)
+}
+
+/// Starts the driver, for which nobody waits. What it says of its devices is still to be learned, unless they were
+/// listed already.
+fn watch_gpus(supervisor: &mut Supervisor, look: &mut Look) -> Option<Listing> {
+    match GpuExtra::start(look.gpus.clone()?) {
+        Ok(Some(extra)) => {
+            let listing = extra.listing().filter(|_| look.machine.gpu_count == 0);
+            supervisor.meter.add_extra(Box::new(extra));
+            listing
+        }
+        Ok(None) => {
+            look.no_gpu();
+            None
+        }
+        Err(error) => {
+            supervisor.meter.warn("gpu", error.to_string());
+            None
+        }
+    }
 }
 
 /// The exit status, or the signal as a negative number.

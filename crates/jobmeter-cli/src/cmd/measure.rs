@@ -5,7 +5,7 @@ use jobmeter_core::summary::{Limits, RunInfo, Summary};
 use jobmeter_core::supervise::usable_cores;
 use jobmeter_core::units::parse_duration_ns;
 use jobmeter_record::{Store, Target, Writer, id, redact};
-use jobmeter_report::text::{Color, Style};
+use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -48,6 +48,9 @@ pub(crate) struct MeasureArgs {
     /// When to colour: auto, always or never
     #[arg(long, value_name = "WHEN", help_heading = "Output")]
     pub(crate) color: Option<Color>,
+    /// Units of the text: si, iec, or choices such as ram=GiB,gpu=MiB,time=h
+    #[arg(long, value_name = "UNITS", help_heading = "Output")]
+    pub(crate) units: Option<Units>,
 
     /// Name of the run, to find it again and to compare it
     #[arg(long, value_name = "NAME", help_heading = "Record")]
@@ -100,6 +103,7 @@ impl MeasureArgs {
         self.expected_cores = self.expected_cores.or(settings.expected_cores);
         self.format = self.format.or(settings.format);
         self.color = self.color.or(settings.color);
+        self.units = self.units.or(settings.units);
         self.no_record |= settings.record == Some(false) && self.record.is_none();
         self.no_redact |= settings.redact == Some(false);
         self.store = settings.store;
@@ -173,13 +177,15 @@ impl MeasureArgs {
 
     /// Sends the summary where it belongs. Errors are said on standard error: the job's result stands.
     pub(crate) fn deliver(&self, summary: &Summary, record: Option<&Record>) {
+        let units = self.units.unwrap_or_default();
         if let Some(path) = &self.output {
-            let text = self.render(summary, Style { colored: self.color == Some(Color::Always) });
+            let text = self.render(summary, Style { colored: self.color == Some(Color::Always), units });
             if let Err(error) = write_aside(path, text.as_bytes(), self.force) {
                 say(&format!("jobmeter: cannot write the summary to {}: {error}", shown(path)));
             }
         } else if !self.quiet {
-            let style = Style::choose(self.color.unwrap_or(Color::Auto), std::io::stderr().is_terminal());
+            let style =
+                Style::choose(self.color.unwrap_or(Color::Auto), std::io::stderr().is_terminal(), units);
             say(self.render(summary, style).trim_end());
         }
         if self.verbose && !self.quiet {

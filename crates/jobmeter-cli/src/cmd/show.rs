@@ -7,7 +7,7 @@ use crate::config::Settings;
 use jobmeter_core::Summary;
 use jobmeter_record::Run;
 use jobmeter_record::table::{Phase, ProcessRow};
-use jobmeter_report::text::{self, Color, PhaseLine, ProcessLine, Style};
+use jobmeter_report::text::{self, Color, PhaseLine, ProcessLine, Style, Units};
 use jobmeter_report::{RunData, SeriesBuilder};
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
@@ -45,6 +45,9 @@ pub(crate) struct ShowArgs {
     /// When to colour: auto, always or never
     #[arg(long, value_name = "WHEN")]
     color: Option<Color>,
+    /// Units of the text: si, iec, or choices such as ram=GiB,gpu=MiB,time=h
+    #[arg(long, value_name = "UNITS")]
+    units: Option<Units>,
 }
 
 pub(crate) fn main(args: ShowArgs) -> Result<u8, String> {
@@ -53,8 +56,9 @@ pub(crate) fn main(args: ShowArgs) -> Result<u8, String> {
     let summary = load::summary_of(&run);
     let is_json = args.json || args.format.or(settings.format) == Some(Format::Json);
     let has_views = args.processes || args.phases || args.timeline;
-    let style =
-        Style::choose(args.color.or(settings.color).unwrap_or(Color::Auto), std::io::stdout().is_terminal());
+    let color = args.color.or(settings.color).unwrap_or(Color::Auto);
+    let units = args.units.or(settings.units).unwrap_or_default();
+    let style = Style::choose(color, std::io::stdout().is_terminal(), units);
     out::print(&match (has_views, is_json) {
         (false, true) => to_json(&summary),
         (false, false) => text::summary(&summary, style),

@@ -158,7 +158,9 @@ impl Card {
         if status.is_ok_and(|status| status == "suspended") {
             // Reading its sensors would wake it up; asleep it does nothing.
             gather.readings[self.slot].busy_ppm = Some(0);
-            gather.fail(self.slot, "sensors", || "not read while the card is asleep".to_owned());
+            for row in FILES.iter().filter(|row| row.figure != Figure::Busy && self.may_have(row.figure)) {
+                gather.fail(self.slot, row.name, || "not read while the card is asleep".to_owned());
+            }
             return;
         }
         let mut reading = DeviceReading::default();
@@ -166,7 +168,7 @@ impl Card {
         let mut power_file = false;
         for ((figure, path), row) in self.figures.iter().zip(FILES) {
             let Some(path) = path else {
-                if !matches!(figure, Figure::GttTotal | Figure::GttUsed) {
+                if self.may_have(*figure) {
                     let driver = &self.driver;
                     gather.fail(self.slot, row.name, || format!("{driver} publishes none in sysfs"));
                 }
@@ -187,6 +189,11 @@ impl Card {
         reading.energy_uj = self.energy.step(gather.t_ns, counter_uj, reading.power_mw);
         gather.energy_methods[self.slot] = self.energy.method();
         gather.readings[self.slot] = reading;
+    }
+
+    /// Only amdgpu tells what it maps of the system's memory.
+    fn may_have(&self, figure: Figure) -> bool {
+        !matches!(figure, Figure::GttTotal | Figure::GttUsed) || self.driver == "amdgpu"
     }
 
     /// Power since the last sample, for drivers that count energy only.

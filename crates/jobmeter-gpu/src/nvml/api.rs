@@ -42,6 +42,16 @@ macro_rules! call {
     }};
 }
 
+/// Of one device, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
+    pub(super) total: u64,
+    pub(super) used: u64,
+    pub(super) free: u64,
+    /// Why the driver's reserve is counted as used.
+    pub(super) lack: Option<Fault>,
+}
+
 /// The two lists of processes that a device keeps.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum List {
@@ -54,7 +64,7 @@ impl Api {
         progress.enter("dlopen");
         let mut api = Api { symbols: sys::open(path)?, progress, skip_third: false };
         call!(api, init).map_err(Fault::reason)?;
-        api.skip_third = api.driver_version().is_some_and(|version| long_entries(&version));
+        api.skip_third = api.driver_version().is_ok_and(|version| long_entries(&version));
         Ok(api)
     }
 
@@ -63,9 +73,9 @@ impl Api {
         let _ = call!(self, shutdown);
     }
 
-    pub(super) fn driver_version(&self) -> Option<String> {
+    pub(super) fn driver_version(&self) -> Result<String, Fault> {
         let mut text = [0 as c_char; 80];
-        call!(self, driver_version, text.as_mut_ptr(), 80).ok().map(|()| string(&text))
+        call!(self, driver_version, text.as_mut_ptr(), 80).map(|()| string(&text))
     }
 
     pub(super) fn count(&self) -> Result<u32, Fault> {
@@ -106,14 +116,15 @@ impl Api {
         Ok(format!("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device))
     }
 
-    /// Total, used, free. The second version tells the driver's reserve apart from what is used.
-    pub(super) fn memory(&self, device: Device) -> Result<(u64, u64, u64), Fault> {
+    /// The second version tells the driver's reserve apart from what is used.
+    pub(super) fn memory(&self, device: Device) -> Result<Memory, Fault> {
         let mut second = sys::MemoryV2 { version: sys::MEMORY_V2_VERSION, ..sys::MemoryV2::default() };
-        if call!(self, memory_v2, device, &mut second).is_ok() {
-            return Ok((second.total, second.used, second.free));
-        }
+        let Err(lack) = call!(self, memory_v2, device, &mut second) else {
+            return Ok(Memory { total: second.total, used: second.used, free: second.free, lack: None });
+        };
         let mut first = sys::Memory::default();
-        call!(self, memory, device, &mut first).map(|()| (first.total, first.used, first.free))
+        call!(self, memory, device, &mut first)?;
+        Ok(Memory { total: first.total, used: first.used, free: first.free, lack: Some(lack) })
     }
 
     /// Per cent of GPU and of memory controller.
@@ -155,29 +166,32 @@ impl Api {
         call!(self, pcie, device, counter, &mut value).map(|()| u64::from(value))
     }
 
-    pub(super) fn mig_enabled(&self, device: Device) -> bool {
+    /// A GPU or driver that knows no MIG has it off.
+    pub(super) fn mig_enabled(&self, device: Device) -> Result<bool, Fault> {
         let (mut current, mut pending) = (0, 0);
-        call!(self, mig_mode, device, &mut current, &mut pending).is_ok() && current == 1
+        match call!(self, mig_mode, device, &mut current, &mut pending) {
+            Ok(()) => Ok(current == 1),
+            Err(Fault { code: sys::NOT_SUPPORTED | sys::FUNCTION_NOT_FOUND, .. }) => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// The instances of a GPU; places without one are skipped, as NVML's numbering has holes.
-    pub(super) fn mig_handles(&self, device: Device) -> Vec<Device> {
+    pub(super) fn mig_handles(&self, device: Device) -> Result<Vec<Device>, Fault> {
         let mut most = 0;
-        if call!(self, mig_max, device, &mut most).is_err() {
-            return Vec::new();
-        }
+        call!(self, mig_max, device, &mut most)?;
         let handle = |index| {
             let mut handle = std::ptr::null_mut();
             call!(self, mig_handle, device, index, &mut handle).ok().map(|()| handle)
         };
-        (0..most.min(64)).filter_map(handle).collect()
+        Ok((0..most.min(64)).filter_map(handle).collect())
     }
 
-    pub(super) fn mig_ids(&self, device: Device) -> Option<(u32, u32)> {
+    pub(super) fn mig_ids(&self, device: Device) -> Result<(u32, u32), Fault> {
         let (mut gpu, mut compute) = (0, 0);
-        call!(self, gpu_instance, device, &mut gpu).ok()?;
-        call!(self, compute_instance, device, &mut compute).ok()?;
-        Some((gpu, compute))
+        call!(self, gpu_instance, device, &mut gpu)?;
+        call!(self, compute_instance, device, &mut compute)?;
+        Ok((gpu, compute))
     }
 
     /// Fills `into` with the processes of a list, through the newest version that the driver has.

@@ -1,6 +1,6 @@
 //! Finding the NVIDIA devices, MIG instances included.
 
-use super::api::Api;
+use super::api::{Api, Fault};
 use super::sys::{self, Progress};
 use super::{Found, NvmlSource, Unit};
 use crate::config::Brand;
@@ -21,7 +21,10 @@ impl NvmlSource {
     ) -> Result<NvmlSource, String> {
         let api = Api::open(path, progress)?;
         let count = api.count().map_err(|fault| fault.reason())?;
-        let driver_version = api.driver_version();
+        let driver_version = api
+            .driver_version()
+            .map_err(|fault| notes.fail(ALL_DEVICES, None, "driver_version", || fault.reason()))
+            .ok();
         let mut source =
             NvmlSource { api, units: Vec::new(), pcie_next: 0, processes: Vec::new(), samples: Vec::new() };
         for index in 0..count {
@@ -38,30 +41,39 @@ impl NvmlSource {
             let parent = source.describe(handle, index, None, driver_version.clone());
             let parent_uuid = parent.device.uuid.clone();
             let mig = parent.device.mig_enabled;
-            source.adopt(parent, devices);
+            let slot = source.adopt(parent, devices, notes);
             if mig {
-                let instances = source.api.mig_handles(handle);
+                let instances = source.api.mig_handles(handle).unwrap_or_else(|fault| {
+                    notes.fail(slot, Some(&parent_uuid), "mig_instances", || fault.reason());
+                    Vec::new()
+                });
                 if let Some(unit) = source.units.last_mut() {
                     unit.lists_by_instance = !instances.is_empty();
                 }
                 for instance in instances {
                     let found =
                         source.describe(instance, index, Some(parent_uuid.clone()), driver_version.clone());
-                    source.adopt(found, devices);
+                    source.adopt(found, devices, notes);
                 }
             }
         }
         Ok(source)
     }
 
-    fn adopt(&mut self, mut found: Found, devices: &mut Vec<GpuDevice>) {
+    /// Gives it a place in the list.
+    fn adopt(&mut self, mut found: Found, devices: &mut Vec<GpuDevice>, notes: &mut Notes) -> usize {
         // Two devices may not share a name, or their figures would be mixed up.
         if devices.iter().any(|known| known.uuid == found.device.uuid) {
             found.device.uuid = format!("{}#{}", found.device.uuid, devices.len());
         }
-        found.unit.slot = devices.len();
+        let slot = devices.len();
+        found.unit.slot = slot;
+        for (figure, fault) in found.missing {
+            notes.fail(slot, Some(&found.device.uuid), figure, || fault.reason());
+        }
         devices.push(found.device);
         self.units.push(found.unit);
+        slot
     }
 
     fn describe(
@@ -72,9 +84,12 @@ impl NvmlSource {
         driver_version: Option<String>,
     ) -> Found {
         let api = &self.api;
-        let pci_id = if mig_parent.is_none() { api.pci_id(handle).ok() } else { None };
-        let mig_ids = mig_parent.as_ref().and_then(|_| api.mig_ids(handle));
-        let uuid = api.uuid(handle).unwrap_or_else(|_| match (&pci_id, &mig_parent, mig_ids) {
+        let is_whole = mig_parent.is_none();
+        let mut missing = Vec::new();
+        let pci_id = if is_whole { told(&mut missing, "pci_id", api.pci_id(handle)) } else { None };
+        let mig_ids = if is_whole { None } else { told(&mut missing, "mig_ids", api.mig_ids(handle)) };
+        let uuid = told(&mut missing, "uuid", api.uuid(handle));
+        let uuid = uuid.unwrap_or_else(|| match (&pci_id, &mig_parent, mig_ids) {
             (Some(pci), _, _) => format!("pci-{pci}"),
             (None, Some(parent), Some((gpu, compute))) => format!("MIG-{parent}/{gpu}/{compute}"),
             _ => format!("nvml-{index}"),
@@ -82,15 +97,15 @@ impl NvmlSource {
         let device = GpuDevice {
             uuid,
             brand: Brand::Nvidia,
-            name: api.name(handle).unwrap_or_else(|_| "NVIDIA GPU".to_owned()),
+            name: told(&mut missing, "name", api.name(handle)).unwrap_or_else(|| "NVIDIA GPU".to_owned()),
             driver: "nvml".to_owned(),
             driver_version,
             pci_id,
             index,
-            mig_enabled: mig_parent.is_none() && api.mig_enabled(handle),
+            mig_enabled: is_whole && told(&mut missing, "mig_mode", api.mig_enabled(handle)) == Some(true),
             mig_parent,
             mig_ids,
-            memory_total_bytes: api.memory(handle).ok().map(|(total, _, _)| total),
+            memory_total_bytes: api.memory(handle).ok().map(|memory| memory.total),
             visible: None,
             selected: true,
             energy_method: None,
@@ -108,6 +123,14 @@ impl NvmlSource {
             energy: EnergyMeter::default(),
             pcie: None,
         };
-        Found { device, unit }
+        Found { device, unit, missing }
     }
+}
+
+fn told<T>(
+    missing: &mut Vec<(&'static str, Fault)>,
+    figure: &'static str,
+    result: Result<T, Fault>,
+) -> Option<T> {
+    result.map_err(|fault| missing.push((figure, fault))).ok()
 }

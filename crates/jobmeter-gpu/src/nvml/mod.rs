@@ -12,7 +12,7 @@ use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
 use crate::hash::PidMap;
 use crate::snapshot::Owner;
-use api::Api;
+use api::{Api, Fault};
 use jobmeter_core::ProcessId;
 use std::time::Instant;
 use window::Window;
@@ -72,4 +72,6 @@ impl NvmlSource {
 struct Found {
     device: GpuDevice,
     unit: Unit,
+    /// What it would not tell of itself.
+    missing: Vec<(&'static str, Fault)>,
 }

@@ -51,13 +51,16 @@ impl NvmlSource {
         }
         let mut look = Look { slot, lost: false, gather };
         let memory = look.at("memory_used_bytes", api.memory(handle));
+        if let Some(lack) = memory.and_then(|memory| memory.lack) {
+            look.at::<()>("memory_reserve", Err(lack));
+        }
         let utilization = api.utilization(handle);
         let busy = look.at("busy_ppm", utilization);
         look.at("memory_busy_ppm", utilization);
         let mut reading = crate::device::DeviceReading {
-            memory_total_bytes: memory.map(|(total, _, _)| total),
-            memory_used_bytes: memory.map(|(_, used, _)| used),
-            memory_free_bytes: memory.map(|(_, _, free)| free),
+            memory_total_bytes: memory.map(|memory| memory.total),
+            memory_used_bytes: memory.map(|memory| memory.used),
+            memory_free_bytes: memory.map(|memory| memory.free),
             busy_ppm: busy.map(|(gpu, _)| gpu * 10_000),
             memory_busy_ppm: busy.map(|(_, memory)| memory * 10_000),
             ..Default::default()
@@ -106,7 +109,7 @@ impl NvmlSource {
             match self.api.processes(unit.handle, list, &mut self.processes) {
                 Ok(()) => list_into(listed, first, index, unit.mig_ids, &self.processes),
                 // Data centre cards have no graphics list: that is no gap.
-                Err(fault) if matches!(list, List::Graphics) && fault.code == 3 => {}
+                Err(fault) if matches!(list, List::Graphics) && fault.code == sys::NOT_SUPPORTED => {}
                 Err(fault) => {
                     known = false;
                     gather.fail(slot, "process_memory", || fault.reason());

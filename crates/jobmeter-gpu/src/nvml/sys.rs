@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 pub(crate) type Device = *mut c_void;
 
+pub(crate) const NOT_SUPPORTED: c_int = 3;
 pub(crate) const INSUFFICIENT_SIZE: c_int = 7;
 pub(crate) const NOT_FOUND: c_int = 6;
 pub(crate) const GPU_IS_LOST: c_int = 15;

@@ -1,79 +1,115 @@
 //! What the text summary says of GPUs and energy.
 
-use jobmeter_core::units::format_bytes;
+use super::units::Units;
+use jobmeter_core::summary::EntityFigures;
+use jobmeter_core::text::printable;
 use jobmeter_core::{Figure, Figures, Summary};
 
 fn get(figures: &Figures, key: &str) -> Option<f64> {
     figures.get(key).and_then(Figure::as_f64)
 }
 
+/// Devices beyond this are in the JSON only.
+const MOST_DEVICES: usize = 16;
+
 /// Nothing without a GPU.
-pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
+pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if !summary.gpus.is_empty() {
         lines.extend(busy(summary).map(|text| ("GPU", text)));
-        lines.extend(memory(summary).map(|text| ("GPU RAM", text)));
+        lines.extend(memory(summary, units).map(|text| ("GPU RAM", text)));
+        lines.extend(devices(summary, units));
     }
     lines.extend(energy(summary).map(|text| ("energy", text)));
     lines
 }
 
+/// What main or the descendants had of the GPUs, to stand behind their other figures.
+pub(super) fn part(figures: &Figures, units: Units) -> String {
+    let parts = [
+        share(figures).map(|text| format!("GPU {text}")),
+        ram(figures, units).map(|text| format!("GPU RAM {text}")),
+    ];
+    parts.into_iter().flatten().map(|text| format!("; {text}")).collect()
+}
+
+/// `31 % on average, 60 % at most`.
+fn share(figures: &Figures) -> Option<String> {
+    let (mean, max) = (get(figures, "gpu_busy_ppm_mean")?, get(figures, "gpu_busy_ppm_max")?);
+    Some(format!("{:.0} % on average, {:.0} % at most", mean / 1e4, max / 1e4))
+}
+
+/// `peak 3.21 GB, mean 2.10 GB`.
+fn ram(figures: &Figures, units: Units) -> Option<String> {
+    let peak = units.gpu_ram(get(figures, "gpu_memory_bytes_max")? as u64);
+    let of = get(figures, "gpu_memory_total_bytes_max")
+        .map_or(String::new(), |total| format!(" of {}", units.gpu_ram(total as u64)));
+    let mean = get(figures, "gpu_memory_bytes_mean")
+        .map_or(String::new(), |mean| format!(", mean {}", units.gpu_ram(mean as u64)));
+    Some(format!("peak {peak}{of}{mean}"))
+}
+
+fn has(gpu: &EntityFigures, key: &str, value: &str) -> bool {
+    gpu.facts.get(key).is_some_and(|known| known == value)
+}
+
 fn busy(summary: &Summary) -> Option<String> {
-    let count = summary.gpus.iter().filter(|gpu| !gpu.facts.contains_key("mig_enabled")).count();
+    let count = summary.gpus.iter().filter(|gpu| !has(gpu, "mig_enabled", "yes")).count();
     let mut parts = Vec::new();
     for (label, figures) in [("job", &summary.combined), ("machine", &summary.system)] {
-        if let (Some(mean), Some(max)) = (get(figures, "gpu_busy_ppm_mean"), get(figures, "gpu_busy_ppm_max"))
-        {
-            parts.push(format!("{label} {:.0} % on average, {:.0} % at most", mean / 1e4, max / 1e4));
-        }
+        let Some(text) = share(figures) else { continue };
+        let hardware = get(figures, "gpu_hardware_ratio_mean")
+            .map_or(String::new(), |ratio| format!(" ({:.1} % of the hardware)", ratio * 100.0));
+        parts.push(format!("{label} {text}{hardware}"));
     }
-    let fact = |gpu: &jobmeter_core::summary::EntityFigures, key: &str, value: &str| {
-        gpu.facts.get(key).is_some_and(|known| known == value)
-    };
-    let seen = |gpu: &&jobmeter_core::summary::EntityFigures| {
-        !fact(gpu, "visible", "no") && !fact(gpu, "mig_enabled", "yes")
-    };
+    let seen = |gpu: &&EntityFigures| !has(gpu, "visible", "no") && !has(gpu, "mig_enabled", "yes");
     let visible = summary.gpus.iter().filter(seen).count();
-    let idle = summary.gpus.iter().filter(seen).filter(|gpu| fact(gpu, "used", "no")).count();
+    let idle = summary.gpus.iter().filter(seen).filter(|gpu| has(gpu, "used", "no")).count();
     if idle > 0 {
         parts.push(format!("{idle} of {visible} visible GPUs were never used"));
-    }
-    let throttled = summary
-        .gpus
-        .iter()
-        .filter(|gpu| get(&gpu.figures, "gpu_throttle_bits_max").is_some_and(slows))
-        .count();
-    if throttled > 0 {
-        parts.push(format!("{throttled} throttled"));
-    }
-    let hottest = summary.gpus.iter().filter_map(|gpu| get(&gpu.figures, "gpu_temperature_mc_max"));
-    if let Some(hottest) = hottest.reduce(f64::max) {
-        parts.push(format!("up to {:.0} °C", hottest / 1e3));
     }
     (!parts.is_empty()).then(|| format!("{count} in all; {}", parts.join("; ")))
 }
 
-/// Bit 0 (idle) and bit 1 (clocks set by an application) slow nobody down.
-fn slows(bits: f64) -> bool {
-    bits as u64 & !0b11 != 0
+fn memory(summary: &Summary, units: Units) -> Option<String> {
+    let scopes = [("job", &summary.combined), ("machine", &summary.system)];
+    let parts =
+        scopes.iter().filter_map(|(label, figures)| Some(format!("{label} {}", ram(figures, units)?)));
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn memory(summary: &Summary) -> Option<String> {
-    let mut parts = Vec::new();
-    for (label, figures) in
-        [("job", &summary.combined), ("main", &summary.main), ("descendants", &summary.descendants)]
-    {
-        if let Some(bytes) = get(figures, "gpu_memory_bytes_max") {
-            parts.push(format!("{label} {}", format_bytes(bytes as u64)));
-        }
+fn devices(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
+    let mut lines: Vec<_> =
+        summary.gpus.iter().take(MOST_DEVICES).map(|gpu| ("device", device(gpu, units))).collect();
+    if let Some(more) = summary.gpus.len().checked_sub(MOST_DEVICES).filter(|more| *more > 0) {
+        lines.push(("device", format!("{more} more are in the JSON")));
     }
-    let system = &summary.system;
-    if let (Some(used), Some(total)) =
-        (get(system, "gpu_memory_bytes_max"), get(system, "gpu_memory_total_bytes_max"))
-    {
-        parts.push(format!("machine {} of {}", format_bytes(used as u64), format_bytes(total as u64)));
+    lines
+}
+
+fn device(gpu: &EntityFigures, units: Units) -> String {
+    let fact = |key: &str| gpu.facts.get(key).map(String::as_str);
+    let figures = &gpu.figures;
+    let mut parts = vec![printable(&format!("{} ({})", fact("name").unwrap_or("GPU"), gpu.name))];
+    parts.extend(share(figures));
+    parts.extend(ram(figures, units).map(|text| format!("RAM {text}")));
+    parts.extend(get(figures, "gpu_power_mw_max").map(|mw| format!("up to {:.0} W", mw / 1e3)));
+    parts.extend(get(figures, "gpu_energy_uj").map(|uj| match fact("energy_method") {
+        Some(method) => format!("{:.1} J by {method}", uj / 1e6),
+        None => format!("{:.1} J", uj / 1e6),
+    }));
+    parts.extend(get(figures, "gpu_temperature_mc_max").map(|mc| format!("up to {:.0} °C", mc / 1e3)));
+    if get(figures, "gpu_throttle_bits_max").is_some_and(slows) {
+        parts.push("throttled".to_owned());
     }
-    (!parts.is_empty()).then(|| format!("peak {}", parts.join("; ")))
+    parts.join("; ")
+}
+
+/// Bit 0 (idle) and bit 1 (clocks set by an application) slow nobody down. Any other makes the number larger than
+/// both, so the largest of a run tells whether one was ever set.
+fn slows(bits: f64) -> bool {
+    bits as u64 & !0b11 != 0
 }
 
 fn energy(summary: &Summary) -> Option<String> {

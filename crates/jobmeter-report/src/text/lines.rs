@@ -1,26 +1,27 @@
 //! The lines of the text summary, each a label and what there is to say; a line with nothing to say is left
 //! out.
 
+use super::units::Units;
 use jobmeter_core::text::printable;
-use jobmeter_core::units::{format_bytes, format_count, format_duration_ns, format_rate};
+use jobmeter_core::units::{format_bytes, format_count, format_duration_ns};
 use jobmeter_core::{Figure, Figures, Quality, Summary};
 
-pub(super) fn lines(summary: &Summary) -> Vec<(&'static str, String)> {
+pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
     let combined = &summary.combined;
     let mut lines = vec![("job", job(summary)), ("verdict", printable(&summary.verdict.text))];
-    lines.extend(summary.run.wall_ns.map(|ns| ("time", format_duration_ns(ns))));
-    lines.extend(cpu(combined, Some(summary.run.expected_cores)).map(|text| ("CPU", text)));
-    lines.extend(ram(combined).map(|text| ("RAM", text)));
-    lines.extend(super::gpu::lines(summary));
+    lines.extend(summary.run.wall_ns.map(|ns| ("time", units.time(ns))));
+    lines.extend(cpu(combined, Some(summary.run.expected_cores), units).map(|text| ("CPU", text)));
+    lines.extend(ram(combined, units).map(|text| ("RAM", text)));
+    lines.extend(super::gpu::lines(summary, units));
     lines.extend(processes(combined).map(|text| ("processes", text)));
-    lines.extend(bytes(combined).map(|text| ("disk", text)));
+    lines.extend(bytes(combined, units).map(|text| ("disk", text)));
     lines.extend(faults(combined).map(|text| ("kernel", text)));
     if has_descendants(summary) {
-        lines.extend(part(&summary.main).map(|text| ("main", text)));
-        lines.extend(part(&summary.descendants).map(|text| ("descendants", text)));
+        lines.extend(part(&summary.main, units).map(|text| ("main", text)));
+        lines.extend(part(&summary.descendants, units).map(|text| ("descendants", text)));
     }
-    lines.extend(machine(summary).map(|text| ("machine", text)));
-    lines.extend(limits(summary).map(|text| ("limits", text)));
+    lines.extend(machine(summary, units).map(|text| ("machine", text)));
+    lines.extend(limits(summary, units).map(|text| ("limits", text)));
     lines.push(("overhead", overhead(summary)));
     lines
 }
@@ -90,11 +91,11 @@ fn at_least(figures: &Figures, key: &str) -> &'static str {
     }
 }
 
-fn cpu(figures: &Figures, expected_cores: Option<f64>) -> Option<String> {
+fn cpu(figures: &Figures, expected_cores: Option<f64>, units: Units) -> Option<String> {
     let total = get_u64(figures, "cpu_ns")?;
-    let mut text = format!("{}{}", at_least(figures, "cpu_ns"), format_duration_ns(total));
+    let mut text = format!("{}{}", at_least(figures, "cpu_ns"), units.time(total));
     if let (Some(user), Some(system)) = (get_u64(figures, "cpu_user_ns"), get_u64(figures, "cpu_system_ns")) {
-        text += &format!(" (user {}, system {})", format_duration_ns(user), format_duration_ns(system));
+        text += &format!(" (user {}, system {})", units.time(user), units.time(system));
     }
     if let (Some(mean), Some(max)) = (get_f64(figures, "cores_used_mean"), get_f64(figures, "cores_used_max"))
     {
@@ -112,33 +113,33 @@ fn trim(value: f64) -> String {
 }
 
 /// `peak 3.21 GB (sampled, at most 3.30 GB)`.
-fn peak(figure: &Figure) -> Option<String> {
+fn peak(figure: &Figure, units: Units) -> Option<String> {
     let value = figure.as_u64()?;
-    let shown = format_bytes(value);
+    let shown = units.ram(value);
     let upper = figure.upper.map(|upper| upper.as_f64() as u64);
     Some(match (figure.quality, upper) {
         (Quality::Exact, _) => shown,
         // Bounds that meet within one per cent are as good as one number.
         (_, Some(upper)) if upper > value + value / 100 + (1 << 20) => {
-            format!("{shown} (sampled, at most {})", format_bytes(upper))
+            format!("{shown} (sampled, at most {})", units.ram(upper))
         }
         (_, Some(_)) => shown,
         (_, None) => format!("{shown} (sampled)"),
     })
 }
 
-fn ram(figures: &Figures) -> Option<String> {
-    let mut text = format!("peak {}", peak(figures.get("rss_bytes_max")?)?);
+fn ram(figures: &Figures, units: Units) -> Option<String> {
+    let mut text = format!("peak {}", peak(figures.get("rss_bytes_max")?, units)?);
     if let Some(mean) = get_f64(figures, "rss_bytes_mean") {
-        text += &format!("; mean {}", format_bytes(mean as u64));
+        text += &format!("; mean {}", units.ram(mean as u64));
     }
     if let (Some(private), Some(shared)) =
         (get_u64(figures, "rss_private_bytes_max"), get_u64(figures, "rss_shared_bytes_max"))
     {
-        text += &format!("; private {}, shared {}", format_bytes(private), format_bytes(shared));
+        text += &format!("; private {}, shared {}", units.ram(private), units.ram(shared));
     }
     if let Some(swap) = get_u64(figures, "swap_bytes_max").filter(|swap| *swap > 0) {
-        text += &format!("; swap {}", format_bytes(swap));
+        text += &format!("; swap {}", units.ram(swap));
     }
     Some(text)
 }
@@ -155,14 +156,14 @@ fn processes(figures: &Figures) -> Option<String> {
     Some(format!("{} at most, {seen}{threads}", format_count(most)))
 }
 
-fn bytes(figures: &Figures) -> Option<String> {
+fn bytes(figures: &Figures, units: Units) -> Option<String> {
     let read = get_u64(figures, "read_storage_bytes")?;
     let written = get_u64(figures, "write_storage_bytes")?;
-    let mut text = format!("read {}, written {}", format_bytes(read), format_bytes(written));
+    let mut text = format!("read {}, written {}", units.traffic(read), units.traffic(written));
     if let (Some(read), Some(written)) =
         (get_u64(figures, "read_chars_bytes"), get_u64(figures, "write_chars_bytes"))
     {
-        text += &format!("; by calls {} and {}", format_bytes(read), format_bytes(written));
+        text += &format!("; by calls {} and {}", units.traffic(read), units.traffic(written));
     }
     Some(text)
 }
@@ -179,15 +180,16 @@ fn faults(figures: &Figures) -> Option<String> {
 }
 
 /// Main or descendants in one line.
-fn part(figures: &Figures) -> Option<String> {
+fn part(figures: &Figures, units: Units) -> Option<String> {
     let cpu = get_u64(figures, "cpu_ns")?;
-    let ram = peak(figures.get("rss_bytes_max")?)?;
+    let ram = peak(figures.get("rss_bytes_max")?, units)?;
     let cores =
         get_f64(figures, "cores_used_max").map_or(String::new(), |max| format!(", {max:.2} cores at most"));
-    Some(format!("CPU {}{cores}; RAM peak {ram}", format_duration_ns(cpu)))
+    let gpu = super::gpu::part(figures, units);
+    Some(format!("CPU {}{cores}; RAM peak {ram}{gpu}", units.time(cpu)))
 }
 
-fn machine(summary: &Summary) -> Option<String> {
+fn machine(summary: &Summary, units: Units) -> Option<String> {
     let figures = &summary.system;
     let mut parts = Vec::new();
     if let Some(cores) = get_f64(figures, "cores_used_mean") {
@@ -196,23 +198,23 @@ fn machine(summary: &Summary) -> Option<String> {
     if let (Some(used), Some(total)) =
         (get_u64(figures, "memory_used_bytes_max"), get_u64(figures, "memory_total_bytes_max"))
     {
-        parts.push(format!("RAM {} of {}", format_bytes(used), format_bytes(total)));
+        parts.push(format!("RAM {} of {}", units.ram(used), units.ram(total)));
     }
     for (label, key) in [("network in", "net_receive_bytes"), ("out", "net_transmit_bytes")] {
         if let Some(bytes) = get_u64(figures, key).filter(|bytes| *bytes > 0) {
             let rate = get_f64(figures, &format!("{key}_per_s_max"))
-                .map_or(String::new(), |rate| format!(" (up to {})", format_rate(rate)));
-            parts.push(format!("{label} {}{rate}", format_bytes(bytes)));
+                .map_or(String::new(), |rate| format!(" (up to {})", units.rate(rate)));
+            parts.push(format!("{label} {}{rate}", units.traffic(bytes)));
         }
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-fn limits(summary: &Summary) -> Option<String> {
+fn limits(summary: &Summary, units: Units) -> Option<String> {
     let limits = &summary.limits;
     let mut parts = Vec::new();
     if let Some(bytes) = limits.cgroup_memory_bytes {
-        parts.push(format!("memory {}", format_bytes(bytes)));
+        parts.push(format!("memory {}", units.ram(bytes)));
     }
     if let Some(cores) = limits.cgroup_cores {
         parts.push(format!("{} cores by quota", trim(cores)));
@@ -221,7 +223,7 @@ fn limits(summary: &Summary) -> Option<String> {
         parts.push(format!("{cores} cores by affinity"));
     }
     if let Some(bytes) = limits.address_space_bytes {
-        parts.push(format!("address space {}", format_bytes(bytes)));
+        parts.push(format!("address space {}", units.ram(bytes)));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }

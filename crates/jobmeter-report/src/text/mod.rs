@@ -8,18 +8,20 @@ mod processes;
 mod style;
 mod table;
 mod timeline;
+mod units;
 
 pub use phases::{PhaseLine, phases};
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
 pub use timeline::{TimelineRow, timeline, timeline_rows};
+pub use units::{ByteUnit, TimeUnit, Units};
 
 use jobmeter_core::Summary;
 
 /// The whole summary, newline at the end.
 pub fn summary(summary: &Summary, style: Style) -> String {
     let mut out = String::new();
-    for (label, text) in lines::lines(summary) {
+    for (label, text) in lines::lines(summary, style.units) {
         out.push_str(&style.label(&format!("{label:>12}")));
         out.push_str("  ");
         out.push_str(&style.value(label, &text, summary));

@@ -3,7 +3,8 @@
 use super::processes::or_dash;
 use super::style::Style;
 use super::table::{self, Column, name, number};
-use jobmeter_core::units::{format_bytes, format_count, format_duration_ns};
+use super::units::Units;
+use jobmeter_core::units::format_count;
 
 /// All calls of one phase; unknown is `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +50,7 @@ pub fn phases(lines: &[PhaseLine], width: Option<usize>, style: Style) -> String
     // Columns in which nothing is known only cost room.
     let has_gpu = lines.iter().any(|line| line.peak_gpu_memory_bytes.is_some());
     let columns = &COLUMNS[..COLUMNS.len() - usize::from(!has_gpu)];
-    let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = lines.iter().map(|line| row(line, style.units)).collect();
     let mut out = table::render(columns, &rows, width, style);
     for note in notes(lines) {
         out.push_str(&style.note(&note));
@@ -58,22 +59,21 @@ pub fn phases(lines: &[PhaseLine], width: Option<usize>, style: Style) -> String
     out
 }
 
-fn row(line: &PhaseLine) -> Vec<String> {
-    let spread =
-        |ns: f64| if line.calls > 1 { format_duration_ns(ns.round() as u64) } else { "-".to_owned() };
+fn row(line: &PhaseLine, units: Units) -> Vec<String> {
+    let spread = |ns: f64| if line.calls > 1 { units.time(ns.round() as u64) } else { "-".to_owned() };
     vec![
         line.name.clone(),
         format_count(line.calls),
-        format_duration_ns(line.time_total_ns),
-        format_duration_ns(line.time_min_ns),
-        format_duration_ns(line.time_mean_ns.round() as u64),
-        format_duration_ns(line.time_max_ns),
+        units.time(line.time_total_ns),
+        units.time(line.time_min_ns),
+        units.time(line.time_mean_ns.round() as u64),
+        units.time(line.time_max_ns),
         spread(line.time_std_ns),
-        or_dash(line.cpu_ns, format_duration_ns),
-        or_dash(line.peak_rss_bytes, format_bytes),
-        or_dash(line.read_storage_bytes, format_bytes),
-        or_dash(line.write_storage_bytes, format_bytes),
-        or_dash(line.peak_gpu_memory_bytes, format_bytes),
+        or_dash(line.cpu_ns, |ns| units.time(ns)),
+        or_dash(line.peak_rss_bytes, |bytes| units.ram(bytes)),
+        or_dash(line.read_storage_bytes, |bytes| units.traffic(bytes)),
+        or_dash(line.write_storage_bytes, |bytes| units.traffic(bytes)),
+        or_dash(line.peak_gpu_memory_bytes, |bytes| units.gpu_ram(bytes)),
     ]
 }
 

@@ -2,7 +2,8 @@
 
 use super::style::Style;
 use super::table::{self, Column, name, number, words};
-use jobmeter_core::units::{format_bytes, format_count, format_duration_ns};
+use super::units::Units;
+use jobmeter_core::units::format_count;
 use jobmeter_core::{Figure, Quality, Summary};
 
 /// One process, as the record knows it; unknown is `None`.
@@ -34,7 +35,7 @@ const COLUMNS: [Column; 8] = [
 
 /// The table and what to know about it. `width` is that of the terminal, if there is one.
 pub fn processes(lines: &[ProcessLine], summary: &Summary, width: Option<usize>, style: Style) -> String {
-    let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = lines.iter().map(|line| row(line, style.units)).collect();
     let mut out = table::render(&COLUMNS, &rows, width, style);
     for note in notes(lines, summary) {
         out.push_str(&style.note(&note));
@@ -43,15 +44,15 @@ pub fn processes(lines: &[ProcessLine], summary: &Summary, width: Option<usize>,
     out
 }
 
-fn row(line: &ProcessLine) -> Vec<String> {
+fn row(line: &ProcessLine, units: Units) -> Vec<String> {
     vec![
         line.pid.to_string(),
         or_dash(line.parent_pid, |pid| pid.to_string()),
         line.name.clone(),
-        format_duration_ns(line.begin_ns),
-        or_dash(line.end_ns, format_duration_ns),
-        or_dash(line.cpu_ns, format_duration_ns),
-        or_dash(line.peak_rss_bytes, format_bytes),
+        units.time(line.begin_ns),
+        or_dash(line.end_ns, |ns| units.time(ns)),
+        or_dash(line.cpu_ns, |ns| units.time(ns)),
+        or_dash(line.peak_rss_bytes, |bytes| units.ram(bytes)),
         exit(line),
     ]
 }

@@ -1,5 +1,7 @@
-//! Colour, only where it is wanted: a terminal, unless `NO_COLOR` or `--color` say otherwise.
+//! How text looks: its units, and colour only where it is wanted: a terminal, unless `NO_COLOR` or `--color` say
+//! otherwise.
 
+use super::units::Units;
 use jobmeter_core::Summary;
 use std::str::FromStr;
 
@@ -23,14 +25,15 @@ impl FromStr for Color {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
     pub colored: bool,
+    pub units: Units,
 }
 
 impl Style {
     /// The flag decides, then `NO_COLOR`, then `CLICOLOR_FORCE`, then whether it is a terminal.
-    pub fn choose(flag: Color, is_terminal: bool) -> Style {
+    pub fn choose(flag: Color, is_terminal: bool, units: Units) -> Style {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let forced =
             std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
@@ -40,7 +43,7 @@ impl Style {
             Color::Auto if set("NO_COLOR") => false,
             Color::Auto => forced || is_terminal,
         };
-        Style { colored }
+        Style { colored, units }
     }
 
     fn paint(self, code: &str, text: &str) -> String {

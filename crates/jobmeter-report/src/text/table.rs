@@ -122,8 +122,6 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    const PLAIN: Style = Style { colored: false };
-
     fn rows(names: &[&str]) -> Vec<Vec<String>> {
         names.iter().map(|name| vec!["7".to_owned(), (*name).to_owned(), "1.00 s".to_owned()]).collect()
     }
@@ -133,7 +131,7 @@ mod tests {
         let columns = [number("pid"), name("command"), number("CPU")];
         let names = ["sh", "\u{1b}[31mred\n", "日本語日本語日本語日本語", "\u{202e}abc", &"x".repeat(10_000)];
         for width in [Some(20), Some(40), Some(80), None] {
-            let text = render(&columns, &rows(&names), width, PLAIN);
+            let text = render(&columns, &rows(&names), width, Style::default());
             assert_eq!(text.lines().count(), names.len() + 1, "{text}");
             assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
             let ends: Vec<usize> = text.lines().map(UnicodeWidthStr::width).collect();

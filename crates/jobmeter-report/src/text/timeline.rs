@@ -2,9 +2,10 @@
 
 use super::style::Style;
 use super::table::cut;
+use super::units::Units;
 use crate::data::{Measure, PhaseSpan, Point, RunData, Series};
 use jobmeter_core::text::printable;
-use jobmeter_core::units::{format_bytes, format_count, format_duration_ns, format_rate};
+use jobmeter_core::units::format_count;
 use jobmeter_core::{Column, Kind, Metric, Scope};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
@@ -28,6 +29,8 @@ pub struct TimelineRow {
     pub cells: Vec<Option<f64>>,
 }
 
+const GPU_RAM: &str = "GPU RAM";
+
 const ROWS: [(&str, Scope, Metric); 8] = [
     ("CPU cores", Scope::Combined, Metric::CpuNs),
     ("RAM", Scope::Combined, Metric::RssBytes),
@@ -36,7 +39,7 @@ const ROWS: [(&str, Scope, Metric); 8] = [
     ("net in", Scope::System, Metric::NetReceiveBytes),
     ("net out", Scope::System, Metric::NetTransmitBytes),
     ("GPU", Scope::Combined, Metric::GpuBusyPpm),
-    ("GPU RAM", Scope::Combined, Metric::GpuMemoryBytes),
+    (GPU_RAM, Scope::Combined, Metric::GpuMemoryBytes),
 ];
 
 /// The sparklines of a run, `cells` wide.
@@ -69,10 +72,10 @@ pub fn timeline(run: &RunData, width: usize, style: Style) -> String {
         out.push('\n');
     };
     for row in &rows {
-        let peak = row.peak.map_or(String::new(), |peak| show(row.measure, peak));
+        let peak = row.peak.map_or(String::new(), |peak| show(row, peak, style.units));
         line(&row.label, &format!("{}  {peak}", sparkline(&row.cells, row.peak)));
     }
-    line("", &axis(run.end_ns(), cells));
+    line("", &axis(run.end_ns(), cells, style.units));
     let lanes = run.spans.iter().map(|span| span.lane + 1).max().unwrap_or(0);
     for lane in 0..lanes.min(MOST_LANES) {
         let label = if lane == 0 { "phases" } else { "" };
@@ -139,8 +142,8 @@ fn sparkline(cells: &[Option<f64>], peak: Option<f64>) -> String {
         .collect()
 }
 
-fn axis(end_ns: u64, cells: usize) -> String {
-    let (left, right) = ("0 s", format_duration_ns(end_ns));
+fn axis(end_ns: u64, cells: usize, units: Units) -> String {
+    let (left, right) = ("0 s", units.time(end_ns));
     let room = cells.saturating_sub(left.len() + right.width());
     format!("{left}{}{right}", " ".repeat(room.max(1)))
 }
@@ -183,11 +186,12 @@ fn marks(run: &RunData, cells: usize) -> String {
     out.into_iter().collect()
 }
 
-fn show(measure: Measure, value: f64) -> String {
-    match measure {
+fn show(row: &TimelineRow, value: f64, units: Units) -> String {
+    match row.measure {
         Measure::Cores => format!("max {value:.2}"),
-        Measure::Bytes => format!("max {}", format_bytes(value as u64)),
-        Measure::BytesPerSecond => format!("max {}", format_rate(value)),
+        Measure::Bytes if row.label == GPU_RAM => format!("max {}", units.gpu_ram(value as u64)),
+        Measure::Bytes => format!("max {}", units.ram(value as u64)),
+        Measure::BytesPerSecond => format!("max {}", units.rate(value)),
         Measure::Ratio => format!("max {:.0} %", value * 100.0),
         _ => format!("max {value:.1}"),
     }

@@ -1,5 +1,6 @@
 //! A room for each test: a directory of its own with a run store, the binary, and its summary parsed.
 
+pub(crate) mod fake_nvml;
 pub(crate) mod pty;
 
 use jobmeter_core::summary::Figures;

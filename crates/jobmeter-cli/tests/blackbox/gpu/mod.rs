@@ -1,0 +1,15 @@
+//! `jobmeter run` on machines with imaginary GPUs: NVIDIA through a library with NVML's own symbols, AMD and Intel
+//! through files in the kernel's formats. What the JSON says is held to the script, figure by figure.
+
+mod choice;
+mod course;
+mod drm;
+mod energy;
+mod faults;
+mod host;
+mod identity;
+mod nvidia;
+mod prompt;
+mod rig;
+mod shown;
+mod witness;
