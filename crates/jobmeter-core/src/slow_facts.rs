@@ -40,3 +40,24 @@ pub fn process_count(now_ns: u64, buffer: &mut [u8]) -> Option<u64> {
     PROCESSES.set(counted);
     counted.map(|(_, count)| count)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_kept_for_a_while() {
+        let counted = process_count(5, &mut vec![0; 8192]).expect("/proc can be listed");
+        assert!(counted >= 1);
+        // Without room to list anything: this is the count of before.
+        assert_eq!(process_count(5 + COUNT_PERIOD_NS - 1, &mut []), Some(counted));
+        let again = process_count(5 + COUNT_PERIOD_NS, &mut vec![0; 8192]);
+        assert!(again.is_some_and(|again| again >= 1));
+    }
+
+    #[test]
+    fn mounts_of_a_fake_root_are_its_own() {
+        assert_eq!(local_mounts(Path::new("/")), mounts::local_mounts(Path::new("/")));
+        assert_eq!(local_mounts(Path::new("/nonexistent")), Vec::new());
+    }
+}
