@@ -57,7 +57,7 @@ def test_a_tracker_that_nobody_asked_holds_numbers_only() -> None:
     trackers = []
     for _ in range(50):
         with jobmeter.track() as run:
-            burn(0.002)
+            burn(0.01)
         trackers.append(run)
     assert counted()[0] <= before[0] and counted()[1] <= before[1]
     witness_ns = time.process_time_ns()
@@ -65,7 +65,7 @@ def test_a_tracker_that_nobody_asked_holds_numbers_only() -> None:
         burn(0.3)
     assert time.process_time_ns() - witness_ns >= 300_000_000
     for run in trackers:
-        assert 1_900_000 <= (run.usage.cpu.main.cpu_ns or 0) <= 200_000_000
+        assert 9_000_000 <= (run.usage.cpu.main.cpu_ns or 0) <= 200_000_000
         assert run.to_dict() == run.to_dict() and run.to_dict()["run"]["ticks"] == len(run.samples())
 
 
