@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any, List
 
 import pytest
@@ -48,6 +49,24 @@ def test_cycles_leave_nothing_behind() -> None:
     after = counted()
     assert after[0] <= before[0] and after[1] <= before[1]
     assert pages_kept() - bytes_before < 4 << 20
+
+
+def test_a_tracker_that_nobody_asked_holds_numbers_only() -> None:
+    """Figures are made when they are asked for: until then no descriptor stays, and later work is not in them."""
+    before = counted()
+    trackers = []
+    for _ in range(50):
+        with jobmeter.track() as run:
+            burn(0.01)
+        trackers.append(run)
+    assert counted()[0] <= before[0] and counted()[1] <= before[1]
+    witness_ns = time.process_time_ns()
+    with jobmeter.track():
+        burn(0.3)
+    assert time.process_time_ns() - witness_ns >= 300_000_000
+    for run in trackers:
+        assert 9_000_000 <= (run.usage.cpu.main.cpu_ns or 0) <= 200_000_000
+        assert run.to_dict() == run.to_dict() and run.to_dict()["run"]["ticks"] == len(run.samples())
 
 
 def worker(index: int, results: Any) -> None:

@@ -188,3 +188,28 @@ fn has_card(folder: &Path) -> bool {
 pub(crate) fn is_card_name(name: &str) -> bool {
     name.strip_prefix("card").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn only_an_absence_on_this_machine_is_remembered() {
+        let absence = Absence(AtomicU64::new(0));
+        let looks = Cell::new(0);
+        let look = |found: bool| {
+            let looks = &looks;
+            move |_: &Path| {
+                looks.set(looks.get() + 1);
+                found
+            }
+        };
+        assert!(absence.unless_known(Path::new("/"), look(true)));
+        assert!(!absence.unless_known(Path::new("/"), look(false)));
+        assert_eq!(looks.get(), 2);
+        assert!(!absence.unless_known(Path::new("/"), look(true)), "looked again at once");
+        assert!(absence.unless_known(Path::new("/captured/root"), look(true)));
+        assert_eq!(looks.get(), 3);
+    }
+}

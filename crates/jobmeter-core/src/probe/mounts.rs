@@ -120,6 +120,12 @@ mod tests {
     }
 
     #[test]
+    fn mounts_of_a_fake_root_are_its_own() {
+        assert_eq!(recent_local_mounts(Path::new("/")), local_mounts(Path::new("/")));
+        assert_eq!(recent_local_mounts(Path::new("/nonexistent")), Vec::new());
+    }
+
+    #[test]
     fn the_root_has_space() {
         let root = space("/").expect("statvfs of /");
         assert!(root.total_bytes >= root.used_bytes);
