@@ -124,3 +124,67 @@ fn mistakes_are_one_sentence_and_exit_125() {
         assert!(output.stdout.is_empty());
     }
 }
+
+#[test]
+fn the_page_tells_server_cost_and_allocation() {
+    let store = Store::new("page");
+    assert!(store.jobmeter(&["run", "-q", "--name", "demo", "--", "true"]).status.success());
+    let hostile = "<script>alert(1)</script>";
+    std::fs::write(
+        store.0.join("own.csv"),
+        format!("vendor,type,vcpus,memory,price_per_hour,currency,region,as_of\nlab,{hostile},64,1TiB,0.0001,EUR,cellar,2026-01\n"),
+    )
+    .unwrap();
+    let page = |options: &[&str]| {
+        let arguments = [&["report", "last", "-o", "page.html", "--force"], options].concat();
+        let output = store.jobmeter(&arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let page = std::fs::read_to_string(store.0.join("page.html")).unwrap();
+        let start = page.find("Server and cost").expect("the section");
+        page[start..start + page[start..].find("</section>").unwrap()].to_owned()
+    };
+    let plain = page(&[]);
+    assert!(plain.contains("What this server costs is not known") && plain.contains("as of"), "{plain}");
+    assert!(
+        ["dedicated to", "shared with", "not known to"].iter().any(|word| plain.contains(word)),
+        "{plain}"
+    );
+    let priced = page(&["--price-per-hour", "3.6EUR", "--catalogue", "own.csv"]);
+    for wanted in [
+        "3.60 EUR",
+        "your price",
+        "lab/&lt;script&gt;alert(1)&lt;/script&gt;",
+        "your catalogue",
+        "2026-01",
+        "saves",
+    ] {
+        assert!(priced.contains(wanted), "{wanted} is missing in {priced}");
+    }
+    assert!(!priced.contains("<script"));
+    assert!(
+        page(&["--instance", "aws/m5.4xlarge", "--vendor", "gcp"]).contains("aws/m5.4xlarge in us-east-1")
+    );
+    for wrong in [["--instance", "aws/none"], ["--price-per-hour", "free"], ["--vendor", "contoso"]] {
+        let output =
+            store.jobmeter(&[&["report", "last", "-o", "page.html", "--force"], &wrong[..]].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.lines().count()), (Some(125), 1), "{error}");
+    }
+}
+
+#[test]
+fn tagged_input_sizes_are_fitted_and_the_fit_is_told() {
+    let store = Store::new("input");
+    for size in 1..=4 {
+        // Writes as many bytes as its tag says, so that the scratch disk follows the input.
+        let (tag, job) = (format!("input={size}MB"), format!("head -c {size}000000 /dev/zero > out"));
+        let run = store.jobmeter(&["run", "-q", "--name", "grow", "--tag", &tag, "--", "sh", "-c", &job]);
+        assert!(run.status.success());
+    }
+    let answer = store.json(&["advise", "last", "--json", "--input", "8MB"]);
+    assert_eq!(answer["advice"]["runs_used"], 4);
+    let disk = &answer["advice"]["disk_bytes"];
+    assert!(disk["fit"]["r_squared"].as_f64().is_some_and(|fit| fit > 0.99), "{disk}");
+    assert!(disk["need"].as_f64().is_some_and(|bytes| bytes >= 8e6), "{disk}");
+    assert!(disk["why"].as_str().unwrap().contains("R²"), "{disk}");
+}

@@ -115,8 +115,11 @@ fn touched(summary: &Summary) -> Option<f64> {
     (!known.is_empty()).then(|| known.iter().filter(|used| **used).count() as f64)
 }
 
+/// Mounts are read every ten seconds: what came and went between two readings of a shorter run was never seen.
+const SHORTEST_TO_SEE_GROWTH_NS: u64 = 100_000_000_000;
+
 /// How much the job can have held on disk at once: never more than it wrote, and no more than the local
-/// mounts grew while it ran where their lowest and highest use are known.
+/// mounts grew while it ran where it took long enough for their lowest and highest use to tell.
 fn scratch(summary: &Summary) -> Option<f64> {
     let written = number(&summary.combined, "write_chars_bytes")
         .or_else(|| number(&summary.combined, "write_storage_bytes"));
@@ -130,7 +133,8 @@ fn scratch(summary: &Summary) -> Option<f64> {
                 .or_else(|| spread("mount_free_bytes_max", "mount_free_bytes_min"))
         })
         .sum();
-    match (written, growth.filter(|_| !summary.mounts.is_empty())) {
+    let was_long = summary.run.wall_ns.is_some_and(|wall| wall >= SHORTEST_TO_SEE_GROWTH_NS);
+    match (written, growth.filter(|_| was_long && !summary.mounts.is_empty())) {
         (Some(written), Some(growth)) => Some(written.min(growth.max(0.0))),
         (written, _) => written,
     }

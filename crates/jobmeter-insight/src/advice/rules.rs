@@ -143,7 +143,7 @@ impl Family<'_> {
     fn disk(&self) -> Item {
         let values = self.values(|r| r.disk_bytes);
         if !values.is_empty() && values.iter().all(|v| *v == 0.0) {
-            return Item::exactly(0, "no run wrote to a file");
+            return Item::exactly(0, "no run wrote to a file that was there for long");
         }
         let mut item = self.bounded(&DISK, |r| r.disk_bytes, &values);
         if values.is_empty() {
