@@ -55,6 +55,7 @@ test-browser: web ## the report in a real browser
 bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time
 	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
+	$(CARGO) build --release --locked --package jobmeter-report --example recorded_run
 	target/release/jobmeter-bench
 	$(CARGO) bench --locked --package jobmeter-record --package jobmeter-gpu
 	$(CARGO) run --release --locked --package jobmeter-report --example bench_report -- 1000000 target/bench-report.html

@@ -104,6 +104,7 @@ export async function drag(page, id, from, to) {
 }
 
 /** @param {number} bytes */
-export function gib(bytes) {
-  return `${Number((bytes / 2 ** 30).toFixed(2))} GiB`;
+export function gigabytes(bytes) {
+  const value = bytes / 1e9;
+  return `${Number(value.toFixed(value >= 9.995 ? 1 : 2))} GB`;
 }

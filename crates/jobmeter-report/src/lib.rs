@@ -10,6 +10,6 @@ pub mod panels;
 pub mod plot;
 pub mod text;
 
-pub use data::{AdviceBlock, PhaseRow, PhaseSpan, PointMark, ProcessRow, RunData, Series, Snippet};
+pub use data::{AdviceBlock, PhaseSpan, PointMark, ProcessRow, RunData, Series, Snippet};
 pub use downsample::SeriesBuilder;
 pub use error::Error;

@@ -1,18 +1,23 @@
 //! What `plot` and `report` have in common: recorded runs read and reduced for drawing, files written whole.
 
+use super::phases_from::{PhasesFrom, PhasesFromArgs};
 use super::{load, measure};
+use jobmeter_insight::units::show_bytes;
 use jobmeter_insight::{advice, schedulers};
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::{AdviceBlock, RunData, SeriesBuilder, Snippet, format};
 use std::path::Path;
 
 /// The runs that the selectors name, each read once in constant memory.
-pub(crate) fn runs(selectors: &[String]) -> Result<Vec<RunData>, String> {
-    selectors.iter().map(|selector| run(selector)).collect()
+pub(crate) fn runs(selectors: &[String], phases: &PhasesFromArgs) -> Result<Vec<RunData>, String> {
+    let phases = phases.read()?;
+    let runs = selectors.iter().map(|selector| run(selector, &phases)).collect::<Result<_, _>>()?;
+    phases.finish()?;
+    Ok(runs)
 }
 
-fn run(selector: &str) -> Result<RunData, String> {
-    let recorded = load::run(selector)?;
+fn run(selector: &str, phases: &PhasesFrom) -> Result<RunData, String> {
+    let recorded = phases.attach(load::run(selector)?);
     let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
     recorded.replay(&mut builder);
     let summary = load::summary_of(&recorded);
@@ -31,7 +36,8 @@ fn advise(run: &RunData) -> Option<AdviceBlock> {
     let summaries = std::slice::from_ref(&run.summary);
     let advice =
         advice::advise(summaries, &advice::Options::default()).ok().filter(|advice| advice.runs_used > 0)?;
-    let bytes = |value: u64| format::bytes(value as f64);
+    // In the binary units of the schedulers, as the reason beside it.
+    let bytes = |value: u64| show_bytes(value as f64);
     let seconds = |value: u64| format::duration(value.saturating_mul(1_000_000_000));
     let plain = |value: u64| format::grouped(value as i64);
     let line = |name: &str, item: &advice::Item, show: &dyn Fn(u64) -> String| {

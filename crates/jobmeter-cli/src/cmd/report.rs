@@ -1,5 +1,6 @@
 //! `jobmeter report`: one self-contained page about recorded runs.
 
+use super::phases_from::PhasesFromArgs;
 use super::{drawn, measure};
 use jobmeter_report::html;
 use std::io::Write;
@@ -23,10 +24,12 @@ pub(crate) struct ReportArgs {
     /// Overwrite a file that exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    phases: PhasesFromArgs,
 }
 
 pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
-    let runs = drawn::runs(&args.runs)?;
+    let runs = drawn::runs(&args.runs, &args.phases)?;
     let page = html::render(&runs).map_err(|error| error.to_string())?;
     drawn::write(&args.output, page.as_bytes(), args.force)?;
     if !html::is_interactive() {

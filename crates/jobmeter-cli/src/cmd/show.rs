@@ -2,12 +2,13 @@
 //! Recomputed after a crash.
 
 use super::measure::{Format, to_json};
+use super::phases_from::PhasesFromArgs;
 use super::{load, out, terminal};
 use crate::config::Settings;
 use jobmeter_core::Summary;
 use jobmeter_record::Run;
-use jobmeter_record::table::{Phase, ProcessRow};
-use jobmeter_report::text::{self, Color, PhaseLine, ProcessLine, Style};
+use jobmeter_record::table::ProcessRow;
+use jobmeter_report::text::{self, Color, ProcessLine, Style};
 use jobmeter_report::{RunData, SeriesBuilder};
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
@@ -21,6 +22,7 @@ const JSON_CELLS: usize = 120;
 #[command(after_help = "Examples:
   jobmeter show last
   jobmeter show name:train --phases
+  jobmeter show last --phases-from sub-tracking.csv
   jobmeter show last~1 --processes --json
   jobmeter show last --timeline")]
 pub(crate) struct ShowArgs {
@@ -45,11 +47,17 @@ pub(crate) struct ShowArgs {
     /// When to colour: auto, always or never
     #[arg(long, value_name = "WHEN")]
     color: Option<Color>,
+    #[command(flatten)]
+    more_phases: PhasesFromArgs,
 }
 
-pub(crate) fn main(args: ShowArgs) -> Result<u8, String> {
+pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let settings = Settings::load()?;
-    let run = load::run(&args.run)?;
+    let phases = args.more_phases.read()?;
+    let run = phases.attach(load::run(&args.run)?);
+    phases.finish()?;
+    // Who brings phases wants to see them.
+    args.phases |= !phases.is_empty();
     let summary = load::summary_of(&run);
     let is_json = args.json || args.format.or(settings.format) == Some(Format::Json);
     let has_views = args.processes || args.phases || args.timeline;
@@ -71,8 +79,7 @@ fn views_text(args: &ShowArgs, run: &Run, summary: Summary, style: Style) -> Str
         parts.push(text::processes(&lines, &summary, width, style));
     }
     if args.phases {
-        let lines: Vec<PhaseLine> = run.phases().into_iter().map(phase_line).collect();
-        parts.push(text::phases(&lines, width, style));
+        parts.push(text::phases(&run.phases(), width, style));
     }
     if args.timeline {
         let width = width.unwrap_or(terminal::USUAL_WIDTH);
@@ -129,23 +136,5 @@ fn process_line(row: ProcessRow) -> ProcessLine {
         peak_rss_bytes: row.peak_rss_bytes,
         exit_code: row.exit_code,
         signal: row.signal,
-    }
-}
-
-fn phase_line(phase: Phase) -> PhaseLine {
-    PhaseLine {
-        name: phase.name,
-        calls: phase.calls,
-        open_calls: phase.open_calls,
-        time_total_ns: phase.time_total_ns,
-        time_min_ns: phase.time_min_ns,
-        time_mean_ns: phase.time_mean_ns,
-        time_max_ns: phase.time_max_ns,
-        time_std_ns: phase.time_std_ns,
-        cpu_ns: phase.cpu_ns,
-        peak_rss_bytes: phase.peak_rss_bytes,
-        read_storage_bytes: phase.read_storage_bytes,
-        write_storage_bytes: phase.write_storage_bytes,
-        peak_gpu_memory_bytes: phase.peak_gpu_memory_bytes,
     }
 }

@@ -1,6 +1,6 @@
 //! One run from top to bottom: verdict and key figures, advice, warnings, charts, processes, tables.
 
-use super::{details, entities, overview};
+use super::{details, entities, overview, phases};
 use crate::data::RunData;
 use crate::error::Error;
 use crate::format;
@@ -23,7 +23,7 @@ pub(super) fn section(
             (overview::warnings(run))
             (overview::advice(run))
             (charts)
-            (details::phases(run))
+            (phases::table(run))
             (processes(index, run, interactive))
             (details::figures(run))
             (entities::tables(run))

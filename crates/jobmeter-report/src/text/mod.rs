@@ -9,7 +9,7 @@ mod style;
 mod table;
 mod timeline;
 
-pub use phases::{PhaseLine, phases};
+pub use phases::phases;
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
 pub use timeline::{TimelineRow, timeline, timeline_rows};
