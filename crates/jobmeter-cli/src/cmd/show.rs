@@ -5,9 +5,9 @@ use super::measure::{Format, to_json};
 use super::phases_from::PhasesFromArgs;
 use super::{load, out, terminal};
 use crate::config::Settings;
-use jobmeter_core::Summary;
+use jobmeter_core::{Column, Event, Sink, Summary};
 use jobmeter_record::Run;
-use jobmeter_record::table::ProcessRow;
+use jobmeter_record::table::{Phase, PhaseBuilder, PhaseTable, ProcessBuilder, ProcessRow};
 use jobmeter_report::text::{self, Color, ProcessLine, Style};
 use jobmeter_report::{RunData, SeriesBuilder};
 use serde_json::{Map, Value, json};
@@ -71,39 +71,93 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     })
 }
 
+/// Whatever views are asked for, the file is read once.
+#[derive(Default)]
+struct Views {
+    processes: Option<ProcessBuilder>,
+    phases: Option<PhaseBuilder<PhaseTable>>,
+    timeline: Option<SeriesBuilder>,
+}
+
+impl Views {
+    fn sinks(&mut self) -> impl Iterator<Item = &mut dyn Sink> {
+        let processes = self.processes.as_mut().map(|sink| sink as &mut dyn Sink);
+        let phases = self.phases.as_mut().map(|sink| sink as &mut dyn Sink);
+        let timeline = self.timeline.as_mut().map(|sink| sink as &mut dyn Sink);
+        [processes, phases, timeline].into_iter().flatten()
+    }
+}
+
+impl Sink for Views {
+    fn define(&mut self, column: &Column) {
+        self.sinks().for_each(|sink| sink.define(column));
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.sinks().for_each(|sink| sink.event(event));
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.sinks().for_each(|sink| sink.tick(t_ns, values));
+    }
+}
+
+/// What the views show, where they are asked for.
+struct Shown {
+    processes: Option<Vec<ProcessRow>>,
+    phases: Option<Vec<Phase>>,
+    timeline: Option<RunData>,
+}
+
+/// `cells` is the width of the timeline, which is reduced to a few ticks per cell and keeps every peak.
+fn read_views(args: &ShowArgs, run: &Run, summary: &Summary, cells: usize) -> Shown {
+    let mut views = Views {
+        processes: args.processes.then(ProcessBuilder::default),
+        phases: args.phases.then(|| PhaseBuilder::new(PhaseTable::default())),
+        timeline: args.timeline.then(|| SeriesBuilder::new(cells.max(16) * 4)),
+    };
+    run.replay(&mut views);
+    Shown {
+        processes: views.processes.map(ProcessBuilder::into_rows),
+        phases: views.phases.map(|builder| builder.finish(summary.run.wall_ns).into_phases()),
+        timeline: views.timeline.map(|builder| builder.finish(String::new(), summary.clone())),
+    }
+}
+
 fn views_text(args: &ShowArgs, run: &Run, summary: Summary, style: Style) -> String {
     let width = terminal::width();
+    let cells = width.unwrap_or(terminal::USUAL_WIDTH);
+    let shown = read_views(args, run, &summary, cells);
     let mut parts = Vec::new();
-    if args.processes {
-        let lines: Vec<ProcessLine> = run.processes().into_iter().map(process_line).collect();
+    if let Some(rows) = shown.processes {
+        let lines: Vec<ProcessLine> = rows.into_iter().map(process_line).collect();
         parts.push(text::processes(&lines, &summary, width, style));
     }
-    if args.phases {
-        parts.push(text::phases(&run.phases(), width, style));
+    if let Some(phases) = shown.phases {
+        parts.push(text::phases(&phases, width, style));
     }
-    if args.timeline {
-        let width = width.unwrap_or(terminal::USUAL_WIDTH);
-        parts.push(text::timeline(&drawn(run, summary, width), width, style));
+    if let Some(data) = shown.timeline {
+        parts.push(text::timeline(&data, cells, style));
     }
     parts.join("\n")
 }
 
 fn views_json(args: &ShowArgs, run: &Run, summary: Summary) -> Result<String, String> {
     let wrong = |error: serde_json::Error| format!("cannot write the run as JSON: {error}");
+    let shown = read_views(args, run, &summary, JSON_CELLS);
     let mut views = Map::new();
     views.insert("schema_version".to_owned(), json!(VIEWS_SCHEMA_VERSION));
     views.insert("run_id".to_owned(), json!(summary.run.id));
-    if args.processes {
-        views.insert("processes".to_owned(), serde_json::to_value(run.processes()).map_err(wrong)?);
+    if let Some(rows) = shown.processes {
+        views.insert("processes".to_owned(), serde_json::to_value(rows).map_err(wrong)?);
         // Whether the list is whole.
         let total = summary.combined.get("processes_total");
         views.insert("processes_total".to_owned(), serde_json::to_value(total).map_err(wrong)?);
     }
-    if args.phases {
-        views.insert("phases".to_owned(), serde_json::to_value(run.phases()).map_err(wrong)?);
+    if let Some(phases) = shown.phases {
+        views.insert("phases".to_owned(), serde_json::to_value(phases).map_err(wrong)?);
     }
-    if args.timeline {
-        let data = drawn(run, summary, JSON_CELLS);
+    if let Some(data) = shown.timeline {
         views.insert(
             "timeline".to_owned(),
             json!({
@@ -116,13 +170,6 @@ fn views_json(args: &ShowArgs, run: &Run, summary: Summary) -> Result<String, St
     }
     let text = serde_json::to_string_pretty(&Value::Object(views)).map_err(wrong)?;
     Ok(text + "\n")
-}
-
-/// Reduced to a few ticks per cell, which keeps every peak.
-fn drawn(run: &Run, summary: Summary, cells: usize) -> RunData {
-    let mut builder = SeriesBuilder::new(cells.max(16) * 4);
-    run.replay(&mut builder);
-    builder.finish(String::new(), summary)
 }
 
 fn process_line(row: ProcessRow) -> ProcessLine {

@@ -13,7 +13,7 @@ mod used;
 
 pub use phases::{PhaseBuilder, TakeSpan};
 pub use processes::{ProcessBuilder, ProcessRow};
-pub use spans::{Phase, Span};
+pub use spans::{Phase, PhaseTable, Span};
 pub use used::{Course, Used};
 
 use crate::error::RecordError;

@@ -1,7 +1,7 @@
 //! Phases and their calls as rows.
 
-use super::phases::PhaseBuilder;
-use super::spans::{Phase, Span};
+use super::phases::{PhaseBuilder, TakeSpan};
+use super::spans::{Phase, PhaseTable, Span};
 use super::used::Used;
 use super::{Cell, CellKind, Field, RowSink, field};
 use crate::error::RecordError;
@@ -10,9 +10,7 @@ use crate::reader::{Damage, Run};
 impl Run {
     /// Every call of every phase, in the order they ended.
     pub fn spans(&self) -> Vec<Span> {
-        let mut spans = Vec::new();
-        replay_spans(self, |span| spans.push(span));
-        spans
+        replay_spans(self, Vec::new()).0
     }
 
     /// Phases by name, in the order they first began.
@@ -21,24 +19,16 @@ impl Run {
     }
 }
 
-fn replay_spans(run: &Run, take: impl FnMut(Span)) -> Option<Damage> {
-    let mut builder = PhaseBuilder::new(take);
+fn replay_spans<S: TakeSpan>(run: &Run, taker: S) -> (S, Option<Damage>) {
+    let mut builder = PhaseBuilder::new(taker);
     let replayed = run.replay(&mut builder);
-    builder.finish(replayed.summary.and_then(|summary| summary.run.wall_ns));
-    replayed.damage
+    let taker = builder.finish(replayed.summary.and_then(|summary| summary.run.wall_ns));
+    (taker, replayed.damage)
 }
 
 fn collect_phases(run: &Run) -> (Vec<Phase>, Option<Damage>) {
-    let mut phases: std::collections::HashMap<String, Phase> = Default::default();
-    let damage = replay_spans(run, |span| match phases.get_mut(&span.name) {
-        Some(phase) => phase.add(&span),
-        None => {
-            phases.insert(span.name.clone(), Phase::first(&span));
-        }
-    });
-    let mut phases: Vec<Phase> = phases.into_values().collect();
-    phases.sort_by(|a, b| (a.first_begin_ns, &a.name).cmp(&(b.first_begin_ns, &b.name)));
-    (phases, damage)
+    let (table, damage) = replay_spans(run, PhaseTable::default());
+    (table.into_phases(), damage)
 }
 
 fn with_used(own: &[(&str, CellKind)]) -> Vec<Field> {
@@ -102,7 +92,7 @@ pub(super) fn span_fields() -> Vec<Field> {
 
 pub(super) fn write_spans(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
     let mut failed = None;
-    let damage = replay_spans(run, |span| {
+    let (_, damage) = replay_spans(run, |span: Span| {
         if failed.is_some() {
             return;
         }

@@ -42,6 +42,12 @@ impl<F: FnMut(Span)> TakeSpan for F {
     }
 }
 
+impl TakeSpan for Vec<Span> {
+    fn take(&mut self, span: Span) {
+        self.push(span);
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     t_ns: u64,

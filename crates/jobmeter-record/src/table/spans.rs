@@ -1,7 +1,9 @@
 //! Calls of phases, and all calls of a name together.
 
+use super::phases::TakeSpan;
 use super::used::Used;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// One call of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,7 +48,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    pub fn first(span: &Span) -> Phase {
+    fn first(span: &Span) -> Phase {
         Phase {
             name: span.name.clone(),
             calls: 1,
@@ -61,7 +63,7 @@ impl Phase {
         }
     }
 
-    pub fn add(&mut self, span: &Span) {
+    fn add(&mut self, span: &Span) {
         let (time, count) = (span.time_ns() as f64, self.calls as f64);
         // Welford's running variance: `time_std_ns` goes back to the sum of squares and forth again.
         let squares = self.time_std_ns.powi(2) * count;
@@ -75,5 +77,49 @@ impl Phase {
         self.time_min_ns = self.time_min_ns.min(span.time_ns());
         self.time_max_ns = self.time_max_ns.max(span.time_ns());
         self.used.join(&span.used);
+    }
+}
+
+/// Calls gathered by name.
+#[derive(Debug, Default)]
+pub struct PhaseTable {
+    phases: HashMap<String, Phase>,
+}
+
+impl PhaseTable {
+    /// How many names there are so far.
+    pub fn len(&self) -> usize {
+        self.phases.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.phases.contains_key(name)
+    }
+
+    pub fn add(&mut self, span: &Span) {
+        match self.phases.get_mut(&span.name) {
+            Some(phase) => phase.add(span),
+            None => {
+                self.phases.insert(span.name.clone(), Phase::first(span));
+            }
+        }
+    }
+
+    /// In the order they first began, the one that goes on longer first.
+    pub fn into_phases(self) -> Vec<Phase> {
+        let mut phases: Vec<Phase> = self.phases.into_values().collect();
+        let key = |phase: &Phase| (phase.first_begin_ns, u64::MAX - phase.time_max_ns);
+        phases.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name)));
+        phases
+    }
+}
+
+impl TakeSpan for PhaseTable {
+    fn take(&mut self, span: Span) {
+        self.add(&span);
     }
 }

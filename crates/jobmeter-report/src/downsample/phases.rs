@@ -1,8 +1,7 @@
 //! Phases for drawing: when each was active, bounded in number, and the table of them by name.
 
 use crate::data::PhaseSpan;
-use jobmeter_record::table::{Phase, Span, TakeSpan};
-use std::collections::HashMap;
+use jobmeter_record::table::{Phase, PhaseTable, Span, TakeSpan};
 
 const MAX_SPANS: usize = 2_000;
 const MAX_NAMES: usize = 2_000;
@@ -10,15 +9,13 @@ const MAX_NAMES: usize = 2_000;
 #[derive(Default)]
 pub(super) struct PhaseLog {
     spans: Vec<PhaseSpan>,
-    phases: HashMap<String, Phase>,
+    phases: PhaseTable,
 }
 
 impl TakeSpan for PhaseLog {
     fn take(&mut self, span: Span) {
-        if let Some(phase) = self.phases.get_mut(&span.name) {
-            phase.add(&span);
-        } else if self.phases.len() < MAX_NAMES {
-            self.phases.insert(span.name.clone(), Phase::first(&span));
+        if self.phases.len() < MAX_NAMES || self.phases.contains(&span.name) {
+            self.phases.add(&span);
         }
         let Span { name, begin_ns, end_ns, depth, .. } = span;
         self.spans.push(PhaseSpan { name, begin_ns, end_ns, lane: depth });
@@ -39,12 +36,7 @@ impl PhaseLog {
         self.keep_longest();
         self.spans.sort_by_key(|span| (span.begin_ns, span.lane, u64::MAX - span.end_ns));
         assign_lanes(&mut self.spans);
-        let mut phases: Vec<Phase> = self.phases.into_values().collect();
-        phases.sort_by(|a, b| {
-            let key = |phase: &Phase| (phase.first_begin_ns, u64::MAX - phase.time_max_ns);
-            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
-        });
-        (self.spans, phases)
+        (self.spans, self.phases.into_phases())
     }
 }
 
