@@ -186,10 +186,9 @@ fn decide(
                 Outcome::CannotExclude,
                 Some("the truth lies below an upper bound that is above the budget".into()),
             ),
-            (true, None) => (
-                Outcome::Unknown,
-                Some("only an upper bound is known, and that is above the budget".into()),
-            ),
+            (true, None) => {
+                (Outcome::Unknown, Some("only an upper bound is known, and that is above the budget".into()))
+            }
         };
     }
     match (value, quality) {

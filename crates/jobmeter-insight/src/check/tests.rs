@@ -69,7 +69,9 @@ fn a_budget_that_only_the_upper_bound_decides_says_so() {
          it: too short to be seen\n"
     );
     let figure = Figure { upper: Some(Number::Int(99)), ..Figure::int(90, Quality::LowerBound) };
-    assert!(text(&ram(figure, 100)).contains("90 B (at most 99 B), budget 100 B; decided by the upper bound"));
+    assert!(
+        text(&ram(figure, 100)).contains("90 B (at most 99 B), budget 100 B; decided by the upper bound")
+    );
 }
 
 #[test]

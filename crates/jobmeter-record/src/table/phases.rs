@@ -154,6 +154,9 @@ impl<S: TakeSpan> PhaseBuilder<S> {
 
     /// Takes from the last tick what it can tell about one open span; whether the span is done.
     fn settle_open(&mut self, index: usize) -> bool {
+        if self.counted_ns.is_none() {
+            return false;
+        }
         let (before, now) = (self.before, self.now);
         let open = &mut self.open[index];
         let span = &mut open.span;
