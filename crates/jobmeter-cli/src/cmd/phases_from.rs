@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PhasesFromArgs {
-    /// Also take the phases of a gpu_tracker sub-tracking file (.csv or .sqlite); those of the run's time count
+    /// Also phases from a gpu_tracker sub-tracking file (.csv or .sqlite)
     #[arg(long, value_name = "FILE")]
     phases_from: Vec<PathBuf>,
 }

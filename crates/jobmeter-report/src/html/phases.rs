@@ -21,22 +21,19 @@ pub(super) fn table(run: &RunData) -> Markup {
             div.scroll { table.phases {
                 thead { tr {
                     th scope="col" { "Phase" } th.num scope="col" { "Calls" } th.num scope="col" { "Time" }
-                    th.num scope="col" { "Shortest" } th.num scope="col" { "Mean" } th.num scope="col" { "Longest" }
+                    th.num scope="col" { "Each call" }
                     th.num scope="col" { "CPU" } th.num scope="col" { "Peak RAM" } th.num scope="col" { "Read" }
                     th.num scope="col" { "Written" }
-                    @if gpu_memory { th.num scope="col" { "Peak GPU RAM" } }
-                    @if gpu_job { th.num scope="col" { "GPU use, job" } }
-                    @if gpu_all { th.num scope="col" { "GPU use, all" } }
-                    @if energy { th.num scope="col" { "GPU energy" } }
+                    @if gpu_memory { th.num scope="col" { "GPU RAM" } }
+                    @if gpu_job { th.num scope="col" { "GPU, job" } }
+                    @if gpu_all { th.num scope="col" { "GPU, all" } }
+                    @if energy { th.num scope="col" { "Energy" } }
                 } }
                 tbody { @for row in &run.phases { tr {
                     th scope="row" { bdi.name { (visible(&row.name, 12_000)) } }
                     td.num { (format::grouped(row.calls as i64)) }
                     td.num { (format::duration(row.time_total_ns)) }
-                    td.num { (format::duration(row.time_min_ns)) }
-                    td.num { (format::duration(row.time_mean_ns.round() as u64))
-                        @if row.calls > 1 { span.faint { " ± " (format::duration(row.time_std_ns.round() as u64)) } } }
-                    td.num { (format::duration(row.time_max_ns)) }
+                    td.num { (each_call(row)) }
                     td.num { (about(row, row.used.cpu_ns.map(format::duration))) }
                     td.num { (size(row.used.peak_rss_bytes)) }
                     td.num { (about(row, row.used.read_storage_bytes.map(bytes))) }
@@ -47,10 +44,22 @@ pub(super) fn table(run: &RunData) -> Markup {
                     @if energy { td.num { (about(row, row.used.system_gpu_energy_uj.map(format::energy))) } }
                 } } }
             } }
-            p.hint { "CPU, bytes and GPU are those of the whole job while the phase was active; phases that overlap share them."
-                @if gpu_all || energy { " GPU use is the mean and the highest of all GPUs together; \"all\" and energy include others' work on them." }
+            p.remark { "CPU, bytes and GPU are those of the whole job while the phase was active; phases that overlap share them."
+                @if gpu_all || energy { " GPU use is the mean and the highest, of all GPUs together; \"all\" and energy include others' work on them." }
                 @if any(is_sampled) { " Figures after ≈ are interpolated between ticks, because no tick was taken at the ends of the phase; times are exact." } }
         }
+    }
+}
+
+/// Mean and deviation, and below them the shortest and the longest; of one call there is no more to say.
+fn each_call(row: &Phase) -> Markup {
+    let time = |ns: f64| format::duration(ns.round() as u64);
+    html! {
+        @if row.calls > 1 {
+            (time(row.time_mean_ns)) span.faint { " ± " (time(row.time_std_ns)) }
+            br;
+            span.faint { (format::duration(row.time_min_ns)) " – " (format::duration(row.time_max_ns)) }
+        } @else { "–" }
     }
 }
 
@@ -79,6 +88,6 @@ fn course(busy: &Course) -> Markup {
     let percent = |ppm: f64| format!("{} %", format::number(ppm / 1e4));
     html! {
         (busy.mean().map_or("–".to_owned(), percent))
-        @if let Some(max) = busy.max() { span.faint { " ≤ " (percent(max as f64)) } }
+        @if let Some(max) = busy.max() { br; span.faint { "max " (percent(max as f64)) } }
     }
 }
