@@ -69,7 +69,14 @@ fn every_form_of_a_selector_names_its_run_in_every_command() {
     let runs = |group: usize| sets["groups"][group]["run_ids"].as_array().expect("ids").len();
     assert_eq!((runs(0), runs(1)), (2, 1));
     let markdown = call(&room, &["compare", "train:*", "test:*", "-f", "markdown"]);
-    assert!(String::from_utf8_lossy(&markdown.stdout).contains("| "), "a table");
+    let markdown = String::from_utf8_lossy(&markdown.stdout).into_owned();
+    assert!(markdown.contains("Too few runs") && markdown.contains("| Wall time |"), "{markdown}");
+    let junit = call(&room, &["check", "train:*", "--max-time", "1h", "-f", "junit"]);
+    let junit = String::from_utf8(junit.stdout).expect("UTF-8");
+    let document = roxmltree::Document::parse(&junit).expect("well-formed XML");
+    let suites = document.descendants().filter(|node| node.has_tag_name("testsuite"));
+    let names: Vec<&str> = suites.filter_map(|suite| suite.attribute("name")).collect();
+    assert_eq!(names, [format!("train {}", ids[1]), format!("train {}", ids[0])]);
 }
 
 #[test]
