@@ -189,3 +189,70 @@ fn wrong_choices_are_refused_before_the_job_starts() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(place.summary()["gpus"].as_array().map(Vec::len), Some(0));
 }
+
+/// The job swaps the state of the imaginary driver between its phases: idle first, then at work with four joules.
+#[test]
+fn phases_tell_what_the_gpus_did_in_them() {
+    let place = Place::new("phases");
+    let state = |busy_percent: u64, energy_mj: u64| {
+        let samples = json!([{"pid": "main", "sm": busy_percent / 2}]);
+        let mut device = device("GPU-0", json!([{"pid": "main", "memory": 5 * MIB}]), samples);
+        (device["gpu_util"], device["energy_mj"]) = (json!(busy_percent), json!(energy_mj));
+        json!({"devices": [device]}).to_string()
+    };
+    std::fs::write(place.0.join("state.json"), state(0, 1_000)).expect("state");
+    std::fs::write(place.0.join("busy.json"), state(80, 5_000)).expect("state");
+    let binary = env!("CARGO_BIN_EXE_jobmeter");
+    let mark = |how: &str, name: &str| format!("'{binary}' mark --{how} {name} || exit 9");
+    let job = format!(
+        "echo $$ > main.pid; sleep 0.4\n{}\nsleep 0.3\n{}\n{}\nmv busy.json state.json; sleep 0.6\n{}",
+        mark("begin", "idle"),
+        mark("end", "idle"),
+        mark("begin", "work"),
+        mark("end", "work"),
+    );
+    let call = |arguments: &[&str]| {
+        let output = Command::new(binary)
+            .args(arguments)
+            .current_dir(&place.0)
+            .env("JOBMETER_STORE", place.0.join("store"))
+            .env("FAKE_NVML_STATE", place.0.join("state.json"))
+            .env("JOBMETER_NVML_PATH", library())
+            .env_remove("CUDA_VISIBLE_DEVICES")
+            .output()
+            .expect("jobmeter starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    call(&["run", "-q", "-i", "20ms", "--", "sh", "-c", &job]);
+    let views: Value = serde_json::from_str(&call(&["show", "--phases", "--json"])).expect("JSON");
+    let phase = |name: &str| {
+        let phases = views["phases"].as_array().expect("phases");
+        phases.iter().find(|phase| phase["name"] == name).expect("the phase").clone()
+    };
+    let (idle, work) = (phase("idle"), phase("work"));
+    let number = |phase: &Value, key: &str| phase[key].as_f64().unwrap_or_else(|| panic!("{key}: {phase}"));
+    assert_eq!(number(&idle, "system_gpu_busy_ppm_max"), 0.0);
+    assert_eq!(number(&idle, "system_gpu_energy_uj"), 0.0);
+    assert_eq!(number(&work, "system_gpu_busy_ppm_max"), 800_000.0);
+    assert_eq!(number(&work, "gpu_busy_ppm_max"), 400_000.0);
+    assert_eq!(number(&work, "system_gpu_energy_uj"), 4e6);
+    assert_eq!(number(&work, "peak_gpu_memory_bytes"), (5 * MIB) as f64);
+    // Most of the phase, because the swap comes right after its beginning.
+    assert!((400_000.0..=800_000.0).contains(&number(&work, "system_gpu_busy_ppm_mean")), "{work}");
+    let text = call(&["show", "--phases"]);
+    for word in ["GPU RAM", "GPU job", "GPU all", "GPU energy", "max 80 %", "4 J"] {
+        assert!(text.contains(word), "no {word}: {text}");
+    }
+    let page = {
+        call(&["report", "last", "--static", "-o", "page.html"]);
+        std::fs::read_to_string(place.0.join("page.html")).expect("the page")
+    };
+    assert!(page.contains("max 80 %") && page.contains("4 J"));
+    let csv = call(&["export", "last", "-t", "phases"]);
+    assert!(csv.lines().next().is_some_and(|line| line.ends_with(",system_gpu_energy_uj")), "{csv}");
+    assert!(
+        csv.lines().any(|line| line.starts_with("\"work\"") && line.ends_with(",800000,4000000")),
+        "{csv}"
+    );
+}
