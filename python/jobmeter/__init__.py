@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List
 
+    from ._host import get_cloud_info as get_cloud_info
+    from ._host import get_server_info as get_server_info
     from ._magics import load_ipython_extension as load_ipython_extension
     from ._run import Run as Run
     from ._run import load as load
@@ -34,6 +36,8 @@ _HOMES = {
     "Table": "_table",
     "Tracker": "_tracker",
     "Usage": "_usage",
+    "get_cloud_info": "_host",
+    "get_server_info": "_host",
     "load": "_run",
     "load_ipython_extension": "_magics",
     "mark": "_tracker",
@@ -51,6 +55,8 @@ __all__ = [
     "Table",
     "Tracker",
     "Usage",
+    "get_cloud_info",
+    "get_server_info",
     "load",
     "mark",
     "phase",

@@ -7,7 +7,7 @@ is imported on first use, so that `import jobmeter` stays cheap.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         def phases(self) -> Table: ...
         def marks(self) -> Table: ...
         def text(self) -> str: ...
-        def page(self, advice: List[str]) -> str: ...
+        def page(self, guidance: str) -> str: ...
 
     class Session(Recording, Protocol):
         """A measurement on its own native thread."""
@@ -109,13 +109,13 @@ def recommend_resources(
     return dict(zip(("cpu", "memory", "gpu", "vram"), found))
 
 
-def recommend_server(resources: Dict[str, int], filters: Dict[str, Any]) -> Dict[str, Any]:
+def recommend_server(resources: Mapping[str, Optional[int]], filters: Dict[str, Any]) -> Dict[str, Any]:
     """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM."""
     import json
 
     from . import _native
 
-    offer: Dict[str, Any] = json.loads(_native.recommend_server(json.dumps(resources), json.dumps(filters)))
+    offer: Dict[str, Any] = json.loads(_native.recommend_server(json.dumps(dict(resources)), json.dumps(filters)))
     return offer
 
 
@@ -139,6 +139,41 @@ def cloud_info(root: str, ask: bool) -> Dict[str, Any]:
     return info
 
 
+def host_info() -> Dict[str, Any]:
+    """Everything that is known of this machine."""
+    import json
+
+    from . import _native
+
+    info: Dict[str, Any] = json.loads(_native.host_info())
+    return info
+
+
+def cloud_facts(root: str, ask: bool) -> Dict[str, Any]:
+    """Vendor, type, region and zone with their source and reason; unknown is `None`."""
+    import json
+
+    from . import _native
+
+    info: Dict[str, Any] = json.loads(_native.cloud_facts(root, ask))
+    return info
+
+
+def search_cloud(root: str = "/") -> Callable[[], Dict[str, Any]]:
+    """Begin to find out whose machine this is, in the background; call what is returned once to wait for it."""
+    import json
+
+    from . import _native
+
+    search = _native.CloudSearch(root)
+
+    def found() -> Dict[str, Any]:
+        info: Dict[str, Any] = json.loads(search.wait())
+        return info
+
+    return found
+
+
 def page_of_rows(
     *,
     pid: int,
@@ -146,13 +181,18 @@ def page_of_rows(
     system_cores: int,
     t_ns: List[int],
     columns: List[Tuple[str, List[Optional[int]]]],
-    advice: List[str],
+    guidance: str,
 ) -> str:
     """The report's page of a run of which only its rows were kept."""
     from . import _native
 
     return _native.page_of_rows(
-        pid=pid, started_unix_ns=started_unix_ns, system_cores=system_cores, t_ns=t_ns, columns=columns, advice=advice
+        pid=pid,
+        started_unix_ns=started_unix_ns,
+        system_cores=system_cores,
+        t_ns=t_ns,
+        columns=columns,
+        guidance=guidance,
     )
 
 

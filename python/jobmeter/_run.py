@@ -29,28 +29,38 @@ class Run:
         summary: Dict[str, Any] = json.loads(self._measured().summary_json())
         return summary
 
-    def recommend_resources(self) -> Dict[str, int]:
+    def recommend_resources(self) -> Dict[str, Optional[int]]:
         """What to ask for next time, by the simple rule: cores, MiB of memory, GPUs and MiB of VRAM.
 
-        The memory rests on the upper bound of the peak where there is one. `jobmeter advise` learns from many runs.
+        The memory rests on the upper bound of the peak where there is one; `None` is what could not be measured.
+        `jobmeter advise` learns from many runs.
         """
         from . import _engine
 
-        summary = self.to_dict()
-        combined = summary["combined"]
+        combined = self.to_dict()["combined"]
 
-        def figure(key: str, bound: str = "value") -> float:
-            found = combined.get(key, {})
-            value = found.get(bound)
-            return float(found.get("value") or 0 if value is None else value)
+        def figure(key: str, absent: Optional[float] = None, bound: str = "value") -> Optional[float]:
+            if key not in combined:
+                return absent
+            value = combined[key].get(bound)
+            value = combined[key].get("value") if value is None else value
+            return None if value is None else float(value)
 
-        return _engine.recommend_resources(
-            cores_mean=figure("cores_used_mean"),
-            memory_mib=figure("rss_bytes_max", "upper") / 2**20,
-            gpus_mean=figure("gpu_busy_ppm_mean") / 1e6,
-            gpus_max=figure("gpu_busy_ppm_max") / 1e6,
-            vram_mib=figure("gpu_memory_bytes_max") / 2**20,
+        # Without a GPU there is no such figure, and none is needed.
+        needs = {
+            "cpu": figure("cores_used_mean"),
+            "memory": figure("rss_bytes_max", bound="upper"),
+            "gpu": figure("gpu_busy_ppm_max", 0.0),
+            "vram": figure("gpu_memory_bytes_max", 0.0),
+        }
+        advised = _engine.recommend_resources(
+            cores_mean=needs["cpu"] or 0.0,
+            memory_mib=(needs["memory"] or 0.0) / 2**20,
+            gpus_mean=(figure("gpu_busy_ppm_mean") or 0.0) / 1e6,
+            gpus_max=(needs["gpu"] or 0.0) / 1e6,
+            vram_mib=(needs["vram"] or 0.0) / 2**20,
         )
+        return {name: None if needs[name] is None else value for name, value in advised.items()}
 
     def recommend_server(self, **filters: Any) -> Dict[str, Any]:
         """The cheapest server of the catalogue that offers what `recommend_resources` says."""
@@ -103,9 +113,15 @@ class Run:
 
         return plot(self)
 
-    def to_html(self) -> str:
-        """One self-contained page with charts, as `jobmeter report` writes it."""
-        return self._measured().page([])
+    def to_html(self, price_per_hour: Union[float, str, None] = None, instance: Optional[str] = None) -> str:
+        """One self-contained page with charts, advice, server and cost, as `jobmeter report` writes it.
+
+        What this server costs is a price (`0.12` or `"0.12EUR"`) or an instance type (`"aws/m5.xlarge"`).
+        """
+        if price_per_hour is not None and instance is not None:
+            raise ValueError("give price_per_hour or instance, not both")
+        price = None if price_per_hour is None else str(price_per_hour)
+        return self._measured().page(json.dumps({"price_per_hour": price, "instance": instance}))
 
     def __str__(self) -> str:
         from ._present import phase_lines

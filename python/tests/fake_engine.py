@@ -84,7 +84,7 @@ class FakeSession:
     def text(self) -> str:
         return ""
 
-    def page(self, advice: List[str]) -> str:
+    def page(self, guidance: str) -> str:
         return ""
 
     def take_rows(self) -> FakeTable:

@@ -1,6 +1,7 @@
 """Scheduler outputs of `jobmeter advise` through the real parsers of their formats.
 
-The binary is named by JOBMETER_BIN. A parser that is not installed skips its test and says so.
+The binary is named by JOBMETER_BIN. The parsers are those of requirements.txt, and Debian's groovy for Nextflow. Only the
+docker client may be missing; its test then says so.
 """
 
 import ast
@@ -11,6 +12,10 @@ import subprocess
 import sys
 
 import pytest
+import yaml
+from botocore.loaders import Loader
+from botocore.model import ServiceModel
+from botocore.validate import ParamValidator
 
 GIB = 1 << 30
 BINARY = os.environ.get("JOBMETER_BIN") or shutil.which("jobmeter")
@@ -103,7 +108,6 @@ def test_json_holds_advice_server_cost_and_allocation(tmp_path):
 
 
 def test_kubernetes_is_yaml(tmp_path):
-    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     text = advise(tmp_path, "--for", "kubernetes", gpus=2)
     resources = yaml.safe_load(text)["resources"]
     advice = advised(tmp_path, gpus=2)
@@ -121,8 +125,6 @@ def test_metaflow_decorators_build_a_flow(tmp_path):
     assert decorators["resources"]["memory"] == advice["memory_bytes"]["value"] >> 20
     assert decorators["timeout"] == {"minutes": -(-advice["time_s"]["value"] // 60)}
 
-    metaflow = pytest.importorskip("metaflow", reason="metaflow is not installed")
-    assert metaflow.resources and metaflow.timeout
     indented = "".join(f"    {line}\n" for line in text.splitlines())
     flow = tmp_path / "flow.py"
     flow.write_text(
@@ -147,7 +149,6 @@ def test_snakemake_reads_the_rule(tmp_path):
     text = advise(tmp_path, "--for", "snakemake", gpus=1)
     advice = advised(tmp_path, gpus=1)
     assert f"mem_mb={-(-advice['memory_bytes']['value'] // 1_000_000)}" in text
-    pytest.importorskip("snakemake", reason="snakemake is not installed")
     (tmp_path / "Snakefile").write_text(
         f'rule align:\n    output:\n        "done.txt"\n{text}    shell:\n        "touch {{output}}"\n'
     )
@@ -183,11 +184,7 @@ def test_aws_batch_passes_the_service_model(tmp_path):
     definition = json.loads(advise(tmp_path, "--for", "aws-batch", gpus=1))
     kinds = {n["type"] for n in definition["containerProperties"]["resourceRequirements"]}
     assert kinds == {"VCPU", "MEMORY", "GPU"}
-    loaders = pytest.importorskip("botocore.loaders", reason="botocore is not installed")
-    from botocore.model import ServiceModel
-    from botocore.validate import ParamValidator
-
-    model = ServiceModel(loaders.Loader().load_service_model("batch", "service-2"))
+    model = ServiceModel(Loader().load_service_model("batch", "service-2"))
     shape = model.operation_model("RegisterJobDefinition").input_shape
     report = ParamValidator().validate(definition, shape)
     assert not report.has_errors(), report.generate_report()
@@ -216,11 +213,36 @@ def test_docker_client_accepts_the_flags(tmp_path):
     assert "invalid" in wrong.stderr, "the client does check its flags"
 
 
-def test_nextflow_block_is_balanced_and_typed(tmp_path):
-    text = advise(tmp_path, "--for", "nextflow", name="a'b${x}\n}")
-    assert text.count("{") == text.count("}") == 2
-    assert "withName: 'a-b-x'" in text
-    assert "cpus = 4" in text and " MB'" in text and " min'" in text
+def nextflow(tmp_path, text):
+    """The configuration as Groovy, the language of Nextflow, understands it."""
+    java, groovy = shutil.which("java"), shutil.which("groovy")
+    assert java and groovy, "no groovy: `tools/ensure-packages groovy` installs it"
+    home = os.path.dirname(os.path.dirname(os.path.realpath(java)))
+    config = tmp_path / "nextflow.config"
+    config.write_text(text)
+    reader = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nextflow_reader.groovy")
+    return subprocess.run(
+        [groovy, reader, str(config)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        env=dict(os.environ, JAVA_HOME=home, HOME=str(tmp_path)),
+    )
+
+
+def test_groovy_reads_the_nextflow_block(tmp_path):
+    text = advise(tmp_path, "--for", "nextflow", name="a'b${x}\n}", gpus=2)
+    advice = advised(tmp_path, gpus=2)
+    done = nextflow(tmp_path, text)
+    assert done.returncode == 0, done.stderr
+    block = json.loads(done.stdout)["process"]["a-b-x"]
+    assert block.pop("accelerator") == 2 and block.pop("cpus") == 4
+    assert block.pop("memory") == f"{advice['memory_bytes']['value'] >> 20} MB"
+    assert block.pop("time") == f"{-(-advice['time_s']['value'] // 60)} min"
+    assert block.pop("disk").endswith(" MB") and block == {}
+    wrong = nextflow(tmp_path, text[: text.rindex("}")])
+    assert wrong.returncode != 0 and "expecting '}'" in wrong.stderr, "Groovy does check what it reads"
 
 
 def test_slurm_directives_survive_a_shell(tmp_path):

@@ -27,7 +27,7 @@ impl Default for Plan {
         Plan {
             clock_every: 1,
             statm_every: 1,
-            children_every: 1,
+            children_every: 10,
             stat_every: 0,
             io_every: 0,
             status_every: 0,

@@ -94,6 +94,26 @@ test('copy buttons copy', () => onPage(browser, 'sample.html', async (page) => {
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^#SBATCH --cpus-per-task=8\n#SBATCH --mem=13G\n/);
 }));
 
+test('server, cost and allocation are a table that can be read out', () => onPage(browser, 'sample.html', async (page) => {
+  const section = page.getByRole('region', { name: 'Server and cost' });
+  assert.match(await section.locator('dl').innerText(), /shared with others[^]*others used the rest[^]*gcp\/g2-standard-24/);
+  const table = section.getByRole('table', { name: 'What a run costs, on demand' });
+  assert.deepEqual(await table.getByRole('columnheader').allInnerTexts(),
+    ['Server', 'Per hour', 'Per run', 'Per 1,000 runs']);
+  const rows = await table.locator('tbody tr').allInnerTexts();
+  assert.equal(rows.length, 2);
+  assert.match(rows[0], /^This server aws\/g5\.12xlarge.*Price: vendor price list.*, as of 2025\s.*5\.67 USD.*5672 USD$/s);
+  assert.match(rows[1], /^Recommended gcp\/g2-standard-24.*Price: vendor price list.*, as of 2025\s.*2\.00 USD.*2001 USD$/s);
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await section.getByText('saves 3.67 USD a run').isVisible(), 'the saving is printed too');
+}));
+
+test('names of a catalogue are text', () => onPage(browser, 'hostile.html', async (page) => {
+  const costs = page.locator('table.costs');
+  assert.equal(await costs.locator('tbody th bdi').first().textContent(), '"><img src=x onerror=window.pwned=2>');
+  assert.equal(await page.evaluate(() => 'pwned' in window), false);
+}));
+
 test('everything that can be clicked can be reached with the keyboard and has a name', () => onPage(browser, 'short.html', async (page) => {
   const wanted = await page.locator('button:visible:enabled, summary:visible, input:visible, a[href]:visible').count();
   const reached = new Set();

@@ -47,6 +47,17 @@ fn write(folder: &Path, name: &str, value: &Value) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// Discovery belongs to `host --cloud`; a job never waits for it, because `run` does not even ask.
+#[test]
+fn a_run_asks_no_metadata_service() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let output = with_metadata_base(&base, &["run", "--no-record", "-q", "--", "true"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(listener.accept().is_err(), "somebody connected");
+}
+
 #[test]
 fn host_describes_a_fake_machine_and_asks_its_cloud_only_when_told() {
     let root = tempfile::tempdir().unwrap();

@@ -160,15 +160,31 @@ impl Accumulator {
     }
 }
 
+/// The machine's counters began long before the run: one reading alone says nothing.
+fn counts_from_first_reading(column: &Column) -> bool {
+    let is_gpu = column.entity.as_ref().is_some_and(|entity| entity.kind == EntityKind::Gpu);
+    column.scope == Scope::System && column.metric.info().kind == Kind::Counter && !is_gpu
+}
+
 fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Stats, by: Divisors) {
     let key = format!("{prefix}{}", column.metric.key());
-    let Some(last) = stats.last else {
-        let name = match column.metric.info().kind {
-            Kind::Counter => key,
-            Kind::Gauge => format!("{key}_max"),
-        };
-        figures.insert(name, Figure::unavailable("no tick could read it"));
-        return;
+    let known = match stats.last {
+        None => Err("no tick could read it"),
+        Some(_) if stats.samples == 1 && counts_from_first_reading(column) => {
+            Err("the run was too short to read it twice")
+        }
+        Some(last) => Ok(last),
+    };
+    let last = match known {
+        Ok(last) => last,
+        Err(reason) => {
+            let name = match column.metric.info().kind {
+                Kind::Counter => key,
+                Kind::Gauge => format!("{key}_max"),
+            };
+            figures.insert(name, Figure::unavailable(reason));
+            return;
+        }
     };
     match column.metric.info().kind {
         Kind::Gauge => {

@@ -3,12 +3,17 @@
 
 use crate::probe::scan::{keyed, lines, number};
 use crate::summary::Limits;
+use crate::sys;
+use std::cell::OnceCell;
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Bytes that any of the files here fits into.
+const SMALL: usize = 2048;
 
 /// Where the groups of a process live, by hierarchy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,9 +29,11 @@ pub struct Membership {
 impl Membership {
     /// Of `pid` (`self` works too) as seen under `root`.
     pub fn read(root: &Path, pid: &str) -> Membership {
-        let groups = fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
-        let mounts = fs::read_to_string(root.join("proc/self/mounts")).unwrap_or_default();
-        Membership::parse(&groups, &mounts, root)
+        let text = |path: &str| {
+            let bytes = sys::read_whole(&root.join(path)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        Membership::parse(&text(&format!("proc/{pid}/cgroup")), &text("proc/self/mounts"), root)
     }
 
     fn parse(groups: &str, mounts: &str, root: &Path) -> Membership {
@@ -92,8 +99,8 @@ impl Membership {
         if let Some(dir) = &self.unified {
             for dir in self.path_upwards(dir) {
                 memory(read_number(&dir.join("memory.max")));
-                if let Ok(text) = fs::read(dir.join("cpu.max")) {
-                    let first = number(&text);
+                if let Ok(text) = sys::read_small(&dir.join("cpu.max"), &mut [0; SMALL]) {
+                    let first = number(text);
                     quota(
                         first.map(|(value, _)| value),
                         first.and_then(|(_, rest)| number(rest)).map(|(v, _)| v),
@@ -121,12 +128,13 @@ impl Membership {
 }
 
 fn read_number(path: &Path) -> Option<u64> {
-    number(&fs::read(path).ok()?).map(|(value, _)| value)
+    number(sys::read_small(path, &mut [0; SMALL]).ok()?).map(|(value, _)| value)
 }
 
 fn read_key(path: &Path, key: &[u8]) -> Option<u64> {
-    let text = fs::read(path).ok()?;
-    lines(&text).find_map(|line| keyed(line, key))
+    let mut buffer = [0; SMALL];
+    let text = sys::read_small(path, &mut buffer).ok()?;
+    lines(text).find_map(|line| keyed(line, key))
 }
 
 /// Listing a hierarchy is not worth it for the shortest runs.
@@ -145,6 +153,8 @@ pub struct JobGroup {
     /// Unified, or cpuacct of v1.
     cpu_dir: PathBuf,
     unified: bool,
+    /// `cpu.stat`, kept open: it is read every tick.
+    cpu_file: OnceCell<Option<OwnedFd>>,
     /// v1 memory group; with v2 the same directory when the controller is on.
     memory_dir: Option<PathBuf>,
     /// The unified group itself: a child can be born into it.
@@ -171,6 +181,7 @@ impl JobGroup {
         let mut group = JobGroup {
             cpu_dir,
             unified,
+            cpu_file: OnceCell::new(),
             memory_dir: None,
             birthplace: None,
             joins: Vec::new(),
@@ -210,8 +221,12 @@ impl JobGroup {
 
     pub fn cpu(&self) -> Option<GroupCpu> {
         if self.unified {
-            let text = fs::read(self.cpu_dir.join("cpu.stat")).ok()?;
-            let us = |key: &[u8]| lines(&text).find_map(|line| keyed(line, key)).map(|us| us * 1000);
+            let file =
+                self.cpu_file.get_or_init(|| open_group(&self.cpu_dir.join("cpu.stat"), libc::O_RDONLY).ok());
+            let mut buffer = [0; SMALL];
+            let length = sys::pread(file.as_ref()?.as_raw_fd(), &mut buffer, 0).ok()?;
+            let us =
+                |key: &[u8]| lines(&buffer[..length]).find_map(|line| keyed(line, key)).map(|us| us * 1000);
             Some(GroupCpu {
                 total_ns: us(b"usage_usec ")?,
                 user_ns: us(b"user_usec "),
@@ -307,7 +322,7 @@ fn open_group(path: &Path, how: libc::c_int) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_encoded_bytes())?;
     // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
     unsafe {
-        let fd = crate::sys::check(libc::open(path.as_ptr(), how | libc::O_CLOEXEC))?;
+        let fd = sys::check(libc::open(path.as_ptr(), how | libc::O_CLOEXEC))?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
 }

@@ -27,6 +27,7 @@ pub mod sys;
 pub mod system_columns;
 pub mod text;
 pub mod tree;
+pub mod trim;
 pub mod units;
 pub mod verdict;
 pub mod watch;

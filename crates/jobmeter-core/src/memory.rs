@@ -95,6 +95,11 @@ impl Rolled {
     }
 }
 
+/// It has its pages from a parent.
+fn is_copy(process: &Process) -> bool {
+    process.stat.is_forked_copy() && !process.is_main
+}
+
 /// Sums over a set of processes.
 #[derive(Default, Clone, Copy)]
 struct Sums {
@@ -118,7 +123,7 @@ impl Sums {
         self.rss += rss;
         self.max_rss = self.max_rss.max(rss);
         self.max_file = self.max_file.max(file);
-        if process.stat.is_forked_copy() && !process.is_main {
+        if is_copy(process) {
             let inherited = process.rss_at_birth_bytes.min(rss).saturating_sub(file);
             self.copied += rss;
             self.max_inherited = self.max_inherited.max(inherited);
@@ -165,7 +170,13 @@ impl MemoryMeter {
     pub fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
         let mut all: [Sums; 3] = over_scopes(tree, Sums::take);
         let mut unions = self.estimate(&all);
-        if self.wants_pass(&all, &unions, elapsed_ns) && self.pass(tree, all[2].count, elapsed_ns) {
+        let unshared_at_most = || {
+            let copies = tree.processes.iter().filter(|process| is_copy(process));
+            copies.map(|process| process.unshared_at_most_bytes(tree.scale)).sum()
+        };
+        if self.wants_pass(&all, &unions, elapsed_ns, unshared_at_most)
+            && self.pass(tree, all[2].count, elapsed_ns)
+        {
             let found = over_scopes(tree, Rolled::take).map(|rolled: Rolled| rolled.union());
             // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
             tree.refresh_memory();
@@ -214,7 +225,13 @@ impl MemoryMeter {
     }
 
     /// Only when a maximum may move.
-    fn wants_pass(&self, all: &[Sums; 3], unions: &[Union; 3], elapsed_ns: u64) -> bool {
+    fn wants_pass(
+        &self,
+        all: &[Sums; 3],
+        unions: &[Union; 3],
+        elapsed_ns: u64,
+        unshared_at_most: impl FnOnce() -> u64,
+    ) -> bool {
         let moves = |index: usize| {
             let best = self.best_bytes[index];
             unions[index].total > best + best / 100 + 65_536
@@ -231,7 +248,9 @@ impl MemoryMeter {
         (family_changed && may_exceed)
             || moves(2)
             || moves(1)
-            || (may_exceed && self.is_pass_due(all, elapsed_ns))
+            || (may_exceed
+                && self.is_pass_due(all, elapsed_ns)
+                && unshared_at_most() > self.best_bytes[2] / 100 + 65_536)
     }
 
     /// A forked copy that writes to its pages makes them its own without growing: no resident size tells, so

@@ -19,8 +19,9 @@ use crate::tree::Tree;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The machine is read at most this often: its counters move in 10 ms ticks.
-const SYSTEM_PERIOD_NS: u64 = 100_000_000;
+/// The machine is read at most this often: its counters move in 10 ms ticks. A shade below a tenth of a second, so
+/// that ticks of that distance all read it.
+const SYSTEM_PERIOD_NS: u64 = 90_000_000;
 
 /// CPU time that meters have spent inside the program they measure, and how many of their threads live.
 /// Neither is the program's.
@@ -74,6 +75,40 @@ enum Depth {
     Boundary,
     /// The machine besides.
     Last,
+}
+
+/// Processes of a scope at a tick.
+#[derive(Debug, Clone, Copy)]
+struct Heads {
+    processes: u64,
+    living: u64,
+    threads: u64,
+    /// `None` when some process was not asked yet.
+    swap_bytes: Option<u64>,
+}
+
+impl Default for Heads {
+    fn default() -> Heads {
+        Heads { processes: 0, living: 0, threads: 0, swap_bytes: Some(0) }
+    }
+}
+
+impl Heads {
+    fn take(&mut self, process: &Process, has_swap: bool) {
+        self.processes += 1;
+        if !process.is_zombie() {
+            self.living += 1;
+            self.threads += process.stat.threads;
+            let own = if has_swap { process.swap_bytes } else { Some(0) };
+            self.swap_bytes = self.swap_bytes.zip(own).map(|(sum, own)| sum + own);
+        }
+    }
+
+    /// Who has ended and only waits to be reaped shows nothing of what it held a moment before: unknown, not
+    /// nought. Where nobody is, nothing is held.
+    fn of_living(&self, value: u64) -> Option<u64> {
+        (self.living > 0 || self.processes == 0).then_some(value)
+    }
 }
 
 struct ExtraSlot {
@@ -502,30 +537,28 @@ impl Meter {
 
     fn fill_memory(&mut self, t_ns: u64) {
         let resident = self.memory.read(&mut self.tree, t_ns);
-        let mut counts = [(0u64, 0u64, 0u64); 3];
+        // Without any swap nobody needs to be asked.
+        let has_swap = self.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
+        let mut heads = [Heads::default(); 3];
         for process in &self.tree.processes {
-            let threads = if process.is_zombie() { 0 } else { process.stat.threads };
             for scope in [if process.is_main { 0 } else { 1 }, 2] {
-                counts[scope].0 += 1;
-                counts[scope].1 += threads;
-                counts[scope].2 += process.swap_bytes.unwrap_or_default();
+                heads[scope].take(process, has_swap);
             }
         }
         if self.target == Target::Own {
             let meters = METERS_THREADS.load(Ordering::Relaxed);
-            counts[0].1 = counts[0].1.saturating_sub(meters);
-            counts[2].1 = counts[2].1.saturating_sub(meters);
+            heads[0].threads = heads[0].threads.saturating_sub(meters);
+            heads[2].threads = heads[2].threads.saturating_sub(meters);
         }
         for (index, scope) in Scope::JOB.into_iter().enumerate() {
-            let (processes, threads, swap_bytes) = counts[index];
-            let memory = &resident[index];
-            self.row.set(scope, Metric::RssBytes, Some(memory.total_bytes));
-            self.row.set(scope, Metric::RssPrivateBytes, Some(memory.private_bytes));
-            self.row.set(scope, Metric::RssSharedBytes, Some(memory.shared_bytes));
-            self.row.set(scope, Metric::RssSumBytes, Some(memory.sum_bytes));
-            self.row.set(scope, Metric::SwapBytes, Some(swap_bytes));
-            self.row.set(scope, Metric::Processes, Some(processes));
-            self.row.set(scope, Metric::Threads, Some(threads));
+            let (heads, memory) = (&heads[index], &resident[index]);
+            self.row.set(scope, Metric::RssBytes, heads.of_living(memory.total_bytes));
+            self.row.set(scope, Metric::RssPrivateBytes, heads.of_living(memory.private_bytes));
+            self.row.set(scope, Metric::RssSharedBytes, heads.of_living(memory.shared_bytes));
+            self.row.set(scope, Metric::RssSumBytes, heads.of_living(memory.sum_bytes));
+            self.row.set(scope, Metric::SwapBytes, heads.swap_bytes.and_then(|bytes| heads.of_living(bytes)));
+            self.row.set(scope, Metric::Processes, Some(heads.processes));
+            self.row.set(scope, Metric::Threads, heads.of_living(heads.threads));
         }
     }
 

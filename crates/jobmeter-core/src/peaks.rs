@@ -25,7 +25,8 @@ impl Peaks {
         for process in &tree.processes {
             file_bytes += process.rss_file_bytes;
             // The mark goes with the memory: of a zombie it is as old as its last living read.
-            if process.slow_at_ns == now_ns && process.stat.state != b'Z' {
+            let is_fresh = process.slow_at_ns == now_ns || !process.is_slow_old();
+            if is_fresh && process.stat.state != b'Z' {
                 certain_bytes += process.peak_rss_bytes;
             } else {
                 uncertain += 1;

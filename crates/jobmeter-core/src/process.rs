@@ -28,6 +28,15 @@ impl Scale {
     }
 }
 
+/// CPU time that no process has used.
+const NEVER: u64 = u64::MAX;
+
+/// Of who has not run, the list of children is read this often all the same.
+const IDLE_CHILDREN_PERIOD_NS: u64 = 1_000_000_000;
+
+/// A page cannot be copied on write in less.
+const SHORTEST_FAULT_NS: u64 = 200;
+
 /// What a rollup said, and what it cost to ask.
 #[derive(Debug, Clone, Copy)]
 pub struct RollupReading {
@@ -68,6 +77,13 @@ pub struct Process {
     pub is_final: bool,
     /// When `stat`, `io` and `status` were last read.
     pub slow_at_ns: u64,
+    /// CPU time when `stat`, and when all three, were last read: who has not run since has nothing new to tell.
+    cpu_at_stat_ns: u64,
+    cpu_at_slow_ns: u64,
+    cpu_at_children_ns: u64,
+    children_at_ns: u64,
+    /// Minor faults at the last rollup.
+    faults_at_rollup: u64,
     pub threads_scanned_at_ns: u64,
     statm_file: Option<OwnedFd>,
     /// `statm_file` is that of another thread, which may end before the process does.
@@ -112,6 +128,11 @@ impl Process {
             waited_before_ns: 0,
             is_final: false,
             slow_at_ns: 0,
+            cpu_at_stat_ns: NEVER,
+            cpu_at_slow_ns: NEVER,
+            cpu_at_children_ns: NEVER,
+            children_at_ns: 0,
+            faults_at_rollup: 0,
             threads_scanned_at_ns: 0,
             statm_file: keep(PathBuffer::proc(pid, "statm")),
             statm_is_of_thread: false,
@@ -171,7 +192,24 @@ impl Process {
         self.parent_pid = stat.parent_pid;
         self.is_renamed |= stat.name != self.stat.name;
         self.stat = stat;
+        self.cpu_at_stat_ns = self.cpu_ns;
         Presence::Here
+    }
+
+    /// `stat` may say something new: the process has run since it was read.
+    pub fn is_stat_old(&self) -> bool {
+        self.cpu_at_stat_ns != self.cpu_ns
+    }
+
+    /// `io` and `status` may, its high-water mark among them.
+    pub fn is_slow_old(&self) -> bool {
+        self.cpu_at_slow_ns != self.cpu_ns
+    }
+
+    /// Something happened to it without its doing: its parent ended.
+    pub fn expect_news(&mut self) {
+        self.cpu_at_stat_ns = NEVER;
+        self.cpu_at_slow_ns = NEVER;
     }
 
     /// Keeps `stat` open: for processes that have children, whose waited-for time matters every tick.
@@ -184,6 +222,7 @@ impl Process {
     /// The dearer reads: stat, io, status.
     pub fn read_slow(&mut self, now_ns: u64, buffer: &mut [u8]) -> Presence {
         self.slow_at_ns = now_ns;
+        self.cpu_at_slow_ns = self.cpu_ns;
         if self.read_stat(buffer) == Presence::Gone {
             return Presence::Gone;
         }
@@ -243,8 +282,17 @@ impl Process {
         Some(total)
     }
 
+    /// Whether it may have children that we do not know. To fork takes time; but a child may also come from
+    /// one that it has, or be an orphan that is handed over.
+    pub fn may_have_new_children(&self, now_ns: u64, somebody_ran: bool) -> bool {
+        self.cpu_at_children_ns != self.cpu_ns
+            || (self.has_had_children && somebody_ran)
+            || now_ns >= self.children_at_ns + IDLE_CHILDREN_PERIOD_NS
+    }
+
     /// Children of the main thread, each passed to `found`. Larger families take several reads.
-    pub fn read_children(&self, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+    pub fn read_children(&mut self, now_ns: u64, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+        (self.children_at_ns, self.cpu_at_children_ns) = (now_ns, self.cpu_ns);
         match &self.children_file {
             Some(file) => read_children_of(file.as_raw_fd(), buffer, found),
             None => read_thread_children(self.id.pid, self.id.pid, buffer, found),
@@ -257,7 +305,18 @@ impl Process {
         let rollup = smaps::parse(sys::read_proc(self.id.pid, "smaps_rollup", buffer).ok()?)?;
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         self.rollup = Some(RollupReading { rollup, cost_ns });
+        self.faults_at_rollup = self.stat.faults_minor;
         Some(cost_ns)
+    }
+
+    /// Inherited pages that it may have made its own since the last rollup: each takes a fault, and each fault
+    /// takes time.
+    pub fn unshared_at_most_bytes(&self, scale: Scale) -> u64 {
+        let faults = self.stat.faults_minor.saturating_sub(self.faults_at_rollup);
+        let unread_ns =
+            if self.cpu_at_stat_ns == NEVER { self.cpu_ns } else { self.cpu_ns - self.cpu_at_stat_ns };
+        let unknown = unread_ns / SHORTEST_FAULT_NS;
+        (faults + unknown) * scale.page_bytes
     }
 
     /// What a rollup would cost: 15 µs per megabyte of small pages, or less where the last one was cheaper
@@ -295,7 +354,7 @@ impl Process {
     }
 }
 
-fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+pub fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
     let mut offset = 0u64;
     let mut carried = 0usize;
     loop {

@@ -53,15 +53,19 @@ impl Sentinel {
                 .is_some_and(|mask| signal_bit(mask, signal))
         })
     }
+
+    /// Ends it without waiting: it goes while we do other things, and `Drop` finds it gone.
+    pub fn dismiss(&self) {
+        // SAFETY: our own child, by its pid, which cannot be reused before it is reaped.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+    }
 }
 
 impl Drop for Sentinel {
     fn drop(&mut self) {
-        // SAFETY: our own child, by its pid, which cannot be reused before it is reaped here.
-        unsafe {
-            libc::kill(self.pid, libc::SIGKILL);
-            libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL);
-        }
+        self.dismiss();
+        // SAFETY: as above; reaps it.
+        unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) };
     }
 }
 

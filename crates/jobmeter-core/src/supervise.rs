@@ -10,6 +10,7 @@ use crate::sentinel::Sentinel;
 use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
 use crate::summary::{Limits, RunInfo, Summary};
 use crate::sys::{self, Reaped};
+use crate::trim;
 use crate::units::{format_count, format_duration_ns};
 use crate::verdict::{self, Circumstances};
 use std::ffi::OsString;
@@ -19,6 +20,9 @@ use std::path::Path;
 
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
+
+/// Shorter jobs are over before the memory could matter.
+const TRIM_AFTER_NS: u64 = 20_000_000;
 
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -56,6 +60,7 @@ pub struct Supervisor {
     limits: Limits,
     oom_kills_before: Option<u64>,
     wants_clock: bool,
+    has_trimmed: bool,
     deadline_ns: Option<u64>,
     timeout: TimeoutState,
 }
@@ -65,6 +70,12 @@ enum TimeoutState {
     Waiting,
     Asked,
     Killed,
+}
+
+/// What there is to do besides a tick.
+struct Ready {
+    signals: bool,
+    marks: bool,
 }
 
 /// How it went.
@@ -140,6 +151,7 @@ impl Supervisor {
             limits,
             oom_kills_before,
             wants_clock,
+            has_trimmed: false,
             deadline_ns,
             timeout: TimeoutState::Waiting,
         })
@@ -157,9 +169,11 @@ impl Supervisor {
     pub fn run(&mut self) -> io::Result<Outcome> {
         let mut main: Option<(Reaped, u64)> = None;
         loop {
-            self.wait_for_something()?;
-            while let Some(arrived) = self.signals.next() {
-                self.handle_signal(arrived, main.is_some());
+            let ready = self.wait_for_something()?;
+            if ready.signals {
+                while let Some(arrived) = self.signals.next() {
+                    self.handle_signal(arrived, main.is_some());
+                }
             }
             // Signals merge and may be lost behind each other; children are asked for directly.
             if let Some(reaped) = self.reap_children() {
@@ -168,18 +182,23 @@ impl Supervisor {
             if let Some((reaped, ended_ns)) = main
                 && (!self.options.wait_descendants || self.meter.process_count() == 0)
             {
+                if let Some(sentinel) = &self.sentinel {
+                    sentinel.dismiss();
+                }
                 let remaining = self.meter.living_descendants().collect();
                 let timed_out = self.timeout != TimeoutState::Waiting;
                 let ended_ns = if self.options.wait_descendants { sys::monotonic_ns() } else { ended_ns };
                 return Ok(Outcome { reaped, timed_out, ended_ns, remaining });
             }
-            self.take_marks();
+            if ready.marks {
+                self.take_marks();
+            }
             self.tick_if_due()?;
             self.enforce_time_limit();
         }
     }
 
-    fn wait_for_something(&mut self) -> io::Result<()> {
+    fn wait_for_something(&mut self) -> io::Result<Ready> {
         let marks = self.marks.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         let timeout_ms = match self.deadline_ns {
             Some(deadline_ns) => {
@@ -190,10 +209,11 @@ impl Supervisor {
         };
         let events = self.meter.events_fd();
         let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks, events];
-        if sys::wait_readable(&fds, timeout_ms)? & 8 != 0 {
-            self.meter.follow_events(false);
+        let ready = sys::wait_readable(&fds, timeout_ms)?;
+        if ready & 8 != 0 {
+            self.meter.wake_by_events();
         }
-        Ok(())
+        Ok(Ready { signals: ready & 1 != 0, marks: ready & 4 != 0 })
     }
 
     /// Passes on what was meant for the job and did not reach it by itself.
@@ -268,6 +288,10 @@ impl Supervisor {
 
     fn tick_if_due(&mut self) -> io::Result<()> {
         let meter = &mut self.meter;
+        if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
+            self.has_trimmed = true;
+            trim::give_back_code();
+        }
         meter.set_interval_ns(self.cadence.interval_ns());
         let ticked = self.cadence.run_if_due(|| meter.tick())?;
         if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {

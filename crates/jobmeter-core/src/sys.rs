@@ -1,9 +1,10 @@
 //! The system calls of the hot path, thin and without allocation. Everything here is Linux.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
 
 /// Turns the -1 of a system call into the error it stands for.
 pub fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -69,7 +70,8 @@ pub fn pread_all(fd: RawFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
         buffer.resize(buffer.capacity(), 0);
         let count = pread(fd, &mut buffer[filled..], filled as u64)?;
         filled += count;
-        if count == 0 {
+        // The kernel fills at least half a page while there is more to say.
+        if count < 2048 {
             buffer.truncate(filled);
             return Ok(buffer);
         }
@@ -77,6 +79,33 @@ pub fn pread_all(fd: RawFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
             buffer.reserve(buffer.len());
         }
     }
+}
+
+/// A kernel file of any size, whose lines may be long: read until nothing more comes.
+pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+    let file = open_read(&path)?;
+    let mut text = vec![0; 16 * 1024];
+    let mut filled = 0;
+    loop {
+        let count = pread(file.as_raw_fd(), &mut text[filled..], filled as u64)?;
+        filled += count;
+        if count == 0 {
+            text.truncate(filled);
+            return Ok(text);
+        }
+        if filled == text.len() {
+            text.resize(2 * filled, 0);
+        }
+    }
+}
+
+/// One read of a small kernel file: no question for its size before and none for more after.
+pub fn read_small<'a>(path: &Path, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+    let file = open_read(&path)?;
+    let count = pread(file.as_raw_fd(), buffer, 0)?;
+    Ok(&buffer[..count])
 }
 
 /// A path under a small fixed buffer: no allocation for `/proc/123/statm`.

@@ -11,8 +11,9 @@ use std::path::Path;
 /// Space on disk changes slowly and each mount costs a call.
 const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
 
-/// Listing all processes costs half a microsecond for each of them.
+/// Listing all processes costs half a microsecond for each of them: not worth it for the shortest runs.
 const COUNT_PERIOD_NS: u64 = 1_000_000_000;
+const COUNT_AFTER_NS: u64 = 20_000_000;
 
 fn is_due(last_ns: Option<u64>, now_ns: u64, period_ns: u64) -> bool {
     last_ns.is_none_or(|last_ns| now_ns >= last_ns + period_ns)
@@ -57,6 +58,7 @@ pub struct SystemColumns {
     mounts: Vec<MountColumns>,
     mounts_at_ns: Option<u64>,
     counted_at_ns: Option<u64>,
+    opened_at_ns: u64,
     /// For listing /proc.
     buffer: Vec<u8>,
 }
@@ -85,6 +87,7 @@ impl SystemColumns {
             mounts,
             mounts_at_ns: None,
             counted_at_ns: None,
+            opened_at_ns: sys::monotonic_ns(),
             buffer: vec![0; 8192],
         }
     }
@@ -147,7 +150,8 @@ impl SystemColumns {
         ] {
             row.set(Scope::System, metric, value);
         }
-        if is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS) {
+        if now_ns >= self.opened_at_ns + COUNT_AFTER_NS && is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS)
+        {
             self.counted_at_ns = Some(now_ns);
             let mut processes = 0;
             let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);

@@ -2,12 +2,16 @@
 //! keyed by pid and start time. Orphans come to us when we are the subreaper, and stay members wherever else
 //! they are re-parented once they were seen.
 
-use crate::process::{Presence, Process, Scale, read_thread_children};
+use crate::process::{Presence, Process, Scale, read_children_of, read_thread_children};
 use crate::sys::{self, PathBuffer};
 use std::collections::HashMap;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Descriptors kept per process: statm and children; a third (stat) for parents.
 const FILES_PER_PROCESS: u64 = 2;
+
+/// Who has not run since is read again this often.
+const IDLE_PERIOD_NS: u64 = 10_000_000_000;
 
 /// Processes between two calls of `breathe`.
 const BREATH: usize = 128;
@@ -18,6 +22,10 @@ pub struct Tree {
     pub scale: Scale,
     /// Our own pid when orphans are re-parented to us.
     adopter: Option<i32>,
+    /// Its list of children, kept open.
+    adopted_file: Option<OwnedFd>,
+    /// Some member has used CPU time since the tick before.
+    somebody_ran: bool,
     /// Children of ours that are not the job's.
     excluded: Vec<i32>,
     kept_files: u64,
@@ -36,6 +44,9 @@ impl Tree {
             by_pid: HashMap::with_capacity(64),
             scale: Scale::of_this_machine(),
             adopter,
+            adopted_file: adopter
+                .and_then(|pid| sys::open_read(PathBuffer::task(pid, pid, "children").as_c_str()).ok()),
+            somebody_ran: true,
             excluded: Vec::new(),
             kept_files: 0,
             file_budget: 128,
@@ -82,6 +93,10 @@ impl Tree {
             self.by_pid.insert(moved.id.pid, index);
         }
         self.kept_files = self.kept_files.saturating_sub(FILES_PER_PROCESS);
+        if process.has_had_children {
+            let orphans = self.processes.iter_mut().filter(|other| other.parent_pid == pid);
+            orphans.for_each(Process::expect_news);
+        }
         Some(process)
     }
 
@@ -100,17 +115,20 @@ impl Tree {
         breathe: &mut dyn FnMut(),
     ) {
         let (scale, buffer) = (self.scale, &mut self.buffer);
+        self.somebody_ran = false;
         for (index, process) in self.processes.iter_mut().enumerate() {
             if index % BREATH == BREATH - 1 {
                 breathe();
             }
+            let cpu_before_ns = process.cpu_ns;
             let mut presence = process.read_fast(scale, buffer);
-            let slow_due = now_ns >= process.slow_at_ns + slow_period_ns;
-            if presence == Presence::Here && slow_due {
+            self.somebody_ran |= presence == Presence::Gone || process.cpu_ns != cpu_before_ns;
+            // What the kernel changes by itself (swap) is looked at now and then.
+            let period_ns = if process.is_slow_old() { slow_period_ns } else { IDLE_PERIOD_NS };
+            let is_followed = process.is_main || process.has_had_children || process.rss_bytes == 0;
+            if presence == Presence::Here && now_ns >= process.slow_at_ns + period_ns {
                 presence = process.read_slow(now_ns, buffer);
-            } else if presence == Presence::Here
-                && (process.is_main || process.has_had_children || process.rss_bytes == 0)
-            {
+            } else if presence == Presence::Here && is_followed && process.is_stat_old() {
                 presence = process.read_stat(buffer);
             }
             if presence == Presence::Gone {
@@ -139,10 +157,10 @@ impl Tree {
         if !self.has_children_lists {
             return self.discover_by_scan(born);
         }
-        if let Some(adopter) = self.adopter {
+        if let Some(file) = &self.adopted_file {
             let found = &mut self.found;
             found.clear();
-            read_thread_children(adopter, adopter, &mut self.buffer, &mut |pid| found.push(pid));
+            read_children_of(file.as_raw_fd(), &mut self.buffer, &mut |pid| found.push(pid));
             self.adopt_found(born, breathe);
         }
         // Grows while it is walked: children of new members are found in the same pass.
@@ -152,9 +170,13 @@ impl Tree {
                 breathe();
             }
             let process = &mut self.processes[index];
+            index += 1;
+            if !process.may_have_new_children(now_ns, self.somebody_ran) {
+                continue;
+            }
             let found = &mut self.found;
             found.clear();
-            process.read_children(&mut self.buffer, &mut |pid| found.push(pid));
+            process.read_children(now_ns, &mut self.buffer, &mut |pid| found.push(pid));
             let threads_period_ns = interval_ns.max(process.stat.threads * 1_000_000);
             if process.stat.threads > 1 && now_ns >= process.threads_scanned_at_ns + threads_period_ns {
                 process.threads_scanned_at_ns = now_ns;
@@ -169,7 +191,6 @@ impl Tree {
                 }
                 self.adopt_found(born, breathe);
             }
-            index += 1;
         }
     }
 

@@ -13,6 +13,10 @@ mod disk;
 mod info;
 mod job;
 mod limits;
+#[cfg(test)]
+#[allow(dead_code, reason = "shared with the tests of the conversations, which use the rest")]
+#[path = "../tests/loopback/mod.rs"]
+mod loopback;
 mod os;
 mod root;
 pub mod text;

@@ -1,5 +1,6 @@
 //! Was the machine the job's alone, or did others use it too? Compares the machine's use with the job's.
 
+use crate::units::show_bytes;
 use jobmeter_core::{Figures, Summary};
 use serde::Serialize;
 
@@ -45,9 +46,24 @@ struct Check {
     system_key: &'static str,
     ratio: f64,
     absolute: f64,
-    /// Divides a figure into the unit of the sentence.
-    unit: f64,
-    unit_name: &'static str,
+    shown: Shown,
+}
+
+/// How a figure stands in the sentence.
+#[derive(Clone, Copy)]
+enum Shown {
+    Bytes,
+    /// Divided by the number, then named.
+    Of(f64, &'static str),
+}
+
+impl Shown {
+    fn pair(self, job: f64, system: f64) -> String {
+        match self {
+            Shown::Bytes => format!("{} of the {}", show_bytes(job), show_bytes(system)),
+            Shown::Of(unit, name) => format!("{:.2} of the {:.2} {name}", job / unit, system / unit),
+        }
+    }
 }
 
 const MIB: f64 = (1u64 << 20) as f64;
@@ -59,8 +75,7 @@ const CHECKS: [Check; 4] = [
         system_key: "cores_used_mean",
         ratio: 1.25,
         absolute: 0.25,
-        unit: 1.0,
-        unit_name: "cores",
+        shown: Shown::Of(1.0, "cores"),
     },
     Check {
         what: "memory",
@@ -68,8 +83,7 @@ const CHECKS: [Check; 4] = [
         system_key: "memory_used_bytes_mean",
         ratio: 1.5,
         absolute: 512.0 * MIB,
-        unit: MIB,
-        unit_name: "MiB",
+        shown: Shown::Bytes,
     },
     Check {
         what: "GPU",
@@ -77,8 +91,7 @@ const CHECKS: [Check; 4] = [
         system_key: "gpu_busy_ppm_mean",
         ratio: 1.25,
         absolute: 0.2e6,
-        unit: 1e6,
-        unit_name: "GPUs",
+        shown: Shown::Of(1e6, "GPUs"),
     },
     Check {
         what: "GPU memory",
@@ -86,8 +99,7 @@ const CHECKS: [Check; 4] = [
         system_key: "gpu_memory_bytes_mean",
         ratio: 1.25,
         absolute: 512.0 * MIB,
-        unit: MIB,
-        unit_name: "MiB",
+        shown: Shown::Bytes,
     },
 ];
 
@@ -110,11 +122,9 @@ pub fn allocation(summary: &Summary, rule: Rule) -> Allocation {
         shared |= exceeds;
         if is_core || system > 0.0 {
             evidence.push(format!(
-                "{}: the job used {:.2} of the {:.2} {} in use on average{}",
+                "{}: the job used {} in use on average{}",
                 check.what,
-                job / check.unit,
-                system / check.unit,
-                check.unit_name,
+                check.shown.pair(job, system),
                 if exceeds { "; others used the rest" } else { "" }
             ));
         }

@@ -4,6 +4,7 @@
 mod arrow;
 mod background;
 mod devices;
+mod guidance;
 mod host;
 mod hub;
 mod memory;
@@ -21,7 +22,7 @@ mod _native {
     use super::*;
 
     #[pymodule_export]
-    use crate::host::{cloud_info, server_info};
+    use crate::host::{CloudSearch, cloud_facts, cloud_info, host_info, server_info};
     #[pymodule_export]
     use crate::page::page_of_rows;
     #[pymodule_export]

@@ -1,11 +1,12 @@
 //! The report's text and page of a run, of a file or of the memory.
 
+use crate::guidance::Guidance;
 use jobmeter_core::replay::Replay;
 use jobmeter_core::{Column, Metric, RunInfo, Scope, Sink, Summary};
 use jobmeter_record::Run;
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::text::Style;
-use jobmeter_report::{AdviceBlock, SeriesBuilder, format, html, text};
+use jobmeter_report::{SeriesBuilder, format, html, text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -14,28 +15,28 @@ pub(crate) fn summary_text(summary: &Summary) -> String {
     text::summary(summary, Style { colored: false })
 }
 
-/// One self-contained page; `advice` are lines for its reader.
-pub(crate) fn page(run: &Run, summary: Summary, advice: Vec<String>) -> PyResult<String> {
+/// One self-contained page.
+pub(crate) fn page(run: &Run, summary: Summary, guidance: &Guidance) -> PyResult<String> {
     let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
     run.replay(&mut builder);
-    finish(builder, summary, advice)
+    finish(builder, summary, guidance)
 }
 
-fn finish(builder: SeriesBuilder, summary: Summary, advice: Vec<String>) -> PyResult<String> {
+fn finish(builder: SeriesBuilder, summary: Summary, guidance: &Guidance) -> PyResult<String> {
     let label = match &summary.run.name {
         Some(name) => name.clone(),
         None if summary.run.command.is_empty() => summary.run.id.clone(),
         None => format::command_line(&summary.run.command),
     };
     let mut data = builder.finish(label, summary);
-    data.advice = (!advice.is_empty()).then_some(AdviceBlock { lines: advice, snippets: Vec::new() });
+    data.advice = guidance.advice(&data.summary)?;
     html::render(&[data]).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The page of a run of which only its rows were kept. A column is `SCOPE_METRIC` with cumulative counters and
 /// levels; names that are not in the metric table are an error.
 #[pyfunction]
-#[pyo3(signature = (*, pid, started_unix_ns, system_cores, t_ns, columns, advice))]
+#[pyo3(signature = (*, pid, started_unix_ns, system_cores, t_ns, columns, guidance))]
 pub(crate) fn page_of_rows(
     py: Python<'_>,
     pid: i32,
@@ -43,8 +44,9 @@ pub(crate) fn page_of_rows(
     system_cores: u32,
     t_ns: Vec<u64>,
     columns: Vec<(String, Vec<Option<u64>>)>,
-    advice: Vec<String>,
+    guidance: &str,
 ) -> PyResult<String> {
+    let guidance = Guidance::parse(guidance)?;
     py.detach(|| {
         let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
         let mut replay = Replay::default();
@@ -75,7 +77,7 @@ pub(crate) fn page_of_rows(
         summary.verdict.kind = "detached".to_owned();
         summary.verdict.text = "measured until the tracker was stopped".to_owned();
         summary.verdict.evidence.clear();
-        finish(builder, summary, advice)
+        finish(builder, summary, &guidance)
     })
 }
 

@@ -36,13 +36,17 @@ pub(crate) fn recommend_server(py: Python<'_>, resources: &str, filters: &str) -
     let resources = dictionary(resources)?;
     let filters = dictionary(filters)?;
     let offer = py.detach(|| Catalogue::embedded().recommend_dict(&resources, &filters));
-    offer.map(|offer| offer.to_string()).map_err(|error| match &error {
+    offer.map(|offer| offer.to_string()).map_err(lookup_error)
+}
+
+pub(crate) fn lookup_error(error: Error) -> PyErr {
+    match &error {
         Error::UnknownValue { filter: "filter", .. } => PyTypeError::new_err(error.to_string()),
         Error::Unit { .. } | Error::UnknownValue { .. } => PyValueError::new_err(error.to_string()),
         _ => PyLookupError::new_err(error.to_string()),
-    })
+    }
 }
 
-fn dictionary(json: &str) -> PyResult<Map<String, Value>> {
+pub(crate) fn dictionary(json: &str) -> PyResult<Map<String, Value>> {
     serde_json::from_str(json).map_err(|error| PyValueError::new_err(format!("not a dictionary: {error}")))
 }

@@ -1,6 +1,7 @@
 //! `Session` and `Recording`: a measurement under way, and a run file, with one way to read both.
 
 use crate::background::{Background, Options, StartError};
+use crate::guidance::Guidance;
 use crate::memory::Memory;
 use crate::page;
 use crate::table::Table;
@@ -110,10 +111,11 @@ impl Session {
     }
 
     /// One self-contained page.
-    fn page(&self, py: Python<'_>, advice: Vec<String>) -> PyResult<String> {
+    fn page(&self, py: Python<'_>, guidance: &str) -> PyResult<String> {
+        let guidance = Guidance::parse(guidance)?;
         let summary = self.summary(py)?;
         let run = self.run(py)?;
-        py.detach(|| page::page(&run, summary, advice))
+        py.detach(|| page::page(&run, summary, &guidance))
     }
 
     /// The rows since the last call, after the last one of that call; for sessions made with `followed`.
@@ -175,8 +177,9 @@ impl Recording {
         py.detach(|| page::summary_text(&self.summary()))
     }
 
-    fn page(&self, py: Python<'_>, advice: Vec<String>) -> PyResult<String> {
-        py.detach(|| page::page(&self.run, self.summary(), advice))
+    fn page(&self, py: Python<'_>, guidance: &str) -> PyResult<String> {
+        let guidance = Guidance::parse(guidance)?;
+        py.detach(|| page::page(&self.run, self.summary(), &guidance))
     }
 
     fn samples(&self, py: Python<'_>) -> Table {

@@ -166,6 +166,36 @@ pub struct ProcessRow {
 pub struct AdviceBlock {
     pub lines: Vec<String>,
     pub snippets: Vec<Snippet>,
+    pub server: Option<ServerBlock>,
+}
+
+/// Which server the next run wants, what it costs there and here, and whether this one was shared; in words.
+/// Names of servers may come from a user's catalogue: hostile text.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ServerBlock {
+    /// The cheapest that fits, or why there is none.
+    pub recommended: Option<String>,
+    /// `dedicated`, `shared` or `unknown`.
+    pub allocation: Option<String>,
+    /// What that verdict rests on, one sentence each.
+    pub evidence: Vec<String>,
+    pub costs: Vec<CostRow>,
+    /// The difference between the rows of `costs`, and what is and is not counted.
+    pub notes: Vec<String>,
+}
+
+/// What a run costs on one server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CostRow {
+    pub title: String,
+    pub server: String,
+    pub per_hour: String,
+    pub per_run: String,
+    pub per_1000_runs: String,
+    /// Where the price comes from.
+    pub source: String,
+    /// When it held.
+    pub as_of: String,
 }
 
 /// Something to copy into a job script.

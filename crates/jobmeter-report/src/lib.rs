@@ -6,10 +6,13 @@ pub mod downsample;
 mod error;
 pub mod format;
 pub mod html;
+mod outlook;
 pub mod panels;
 pub mod plot;
 pub mod text;
 
-pub use data::{AdviceBlock, PhaseSpan, PointMark, ProcessRow, RunData, Series, Snippet};
+pub use data::{
+    AdviceBlock, CostRow, PhaseSpan, PointMark, ProcessRow, RunData, Series, ServerBlock, Snippet,
+};
 pub use downsample::SeriesBuilder;
 pub use error::Error;

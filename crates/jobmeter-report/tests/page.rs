@@ -4,7 +4,12 @@
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-use jobmeter_report::html;
+use jobmeter_core::{Figure, Quality};
+use jobmeter_insight::advice::{self, Outlook};
+use jobmeter_insight::catalogue::{Catalogue, Filters};
+use jobmeter_insight::cost::Rate;
+use jobmeter_insight::units::show_money;
+use jobmeter_report::{AdviceBlock, html};
 use synthetic::{Plan, hostile_names};
 
 fn hostile_page(interactive: bool) -> String {
@@ -91,4 +96,73 @@ fn a_run_without_ticks_and_a_run_of_one_tick_have_a_page() {
         assert!(html::render_static(&[run]).is_ok());
     }
     assert!(html::render(&[]).is_err());
+}
+
+/// A run of 50 minutes on a machine that others used too.
+fn outlook(present: Option<&str>) -> Outlook {
+    let mut summary = synthetic::summary(&Plan { gpu: false, ..Plan::default() });
+    summary.run.wall_ns = Some(3_000_000_000_000);
+    let figure = |value: f64| Figure::float(value, Quality::Exact);
+    summary.combined.insert("cores_used_mean".into(), figure(3.1));
+    summary.system.insert("cores_used_mean".into(), figure(9.0));
+    let rate = present.map(|price| Rate::parse(price).expect("a price"));
+    let (catalogue, wishes) = (Catalogue::embedded(), Filters::default());
+    advice::outlook(&[summary], &advice::Options::default(), catalogue, &wishes, rate.as_ref())
+        .expect("an outlook")
+}
+
+fn page_of(outlook: &Outlook) -> String {
+    let mut run = synthetic::run(&Plan { ticks: 20, processes: 1, ..Plan::default() });
+    run.advice = Some(AdviceBlock::of(outlook));
+    html::render_static(&[run]).expect("a page")
+}
+
+#[test]
+fn server_cost_and_allocation_are_on_the_page_with_source_and_date() {
+    let outlook = outlook(Some("3.6 EUR"));
+    let page = page_of(&outlook);
+    let start = page.find("Server and cost").expect("the section");
+    let section = &page[start..start + page[start..].find("</section>").expect("its end")];
+    let offer = outlook.server.as_ref().expect("a server");
+    let recommended = outlook.cost.as_ref().and_then(|cost| cost.recommended.as_ref()).expect("a cost");
+    for wanted in [
+        "shared with others",
+        "others used the rest",
+        &format!("{}/{} ({} vCPU", offer.vendor, offer.type_name, offer.vcpus),
+        // This server: 3.6 an hour are 3 in 50 minutes.
+        "3.60 EUR",
+        "3.00 EUR",
+        "3000 EUR",
+        "your price",
+        // The recommended one.
+        &show_money(recommended.per_run, &offer.currency),
+        &show_money(recommended.per_1000_runs, &offer.currency),
+        &offer.source.replace('\'', "&#39;"),
+        &format!("as of <bdi>{}</bdi>", offer.as_of),
+        "The recommended server saves",
+        "start-up, storage and traffic are not included",
+    ] {
+        assert!(section.contains(wanted), "{wanted:?} is missing in {section}");
+    }
+    assert_eq!(section.matches("scope=\"row\"").count(), 2);
+}
+
+#[test]
+fn a_price_that_is_not_known_is_said_and_not_made_up() {
+    let page = page_of(&outlook(None));
+    let section = page.split("Server and cost").nth(1).and_then(|rest| rest.split("</section>").next());
+    let section = section.expect("the section");
+    assert_eq!(section.matches("scope=\"row\"").count(), 1, "only the recommended server has a price");
+    assert!(section.contains("What this server costs is not known"), "{section}");
+    assert!(!section.contains("saves") && section.contains(", as of "));
+}
+
+#[test]
+fn where_no_server_fits_the_page_says_why_and_shows_no_price() {
+    let mut none = outlook(None);
+    (none.server, none.cost) = (None, None);
+    none.server_missing = Some("no server fits: <b>--vram</b> is in the way".to_owned());
+    let page = page_of(&none);
+    assert!(page.contains("No server fits: &lt;b&gt;--vram&lt;/b&gt; is in the way"));
+    assert!(!page.contains("Per 1,000 runs"));
 }

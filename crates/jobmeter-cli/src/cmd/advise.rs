@@ -1,11 +1,9 @@
 //! `jobmeter advise`: what to ask for next time, from one run or many.
 
-use super::servers::load_catalogue;
+use super::pricing::PricingArgs;
 use jobmeter_core::Summary;
 use jobmeter_core::units::parse_bytes;
-use jobmeter_insight::advice::{Options, outlook};
-use jobmeter_insight::catalogue::Filters;
-use jobmeter_insight::cost::Rate;
+use jobmeter_insight::advice::Options;
 use jobmeter_insight::policy::{DEFAULT_CHANCE, Policy};
 use jobmeter_insight::schedulers::{Format, render};
 use jobmeter_insight::units::parse_chance;
@@ -40,27 +38,8 @@ pub(crate) struct AdviseArgs {
     /// The tag that holds the input size of a past run
     #[arg(long, value_name = "TAG", default_value = "input")]
     input_tag: String,
-    /// What this server costs per hour, such as 0.12 or 0.12EUR
-    #[arg(long, value_name = "PRICE", conflicts_with = "instance")]
-    price_per_hour: Option<String>,
-    /// What this server is, such as aws/m5.xlarge
-    #[arg(long, value_name = "TYPE")]
-    instance: Option<String>,
-    /// Recommend a server of this vendor only
-    #[arg(long)]
-    vendor: Option<String>,
-    /// Recommend a server of this architecture only
-    #[arg(long)]
-    arch: Option<String>,
-    /// Recommend a server in this region only
-    #[arg(long)]
-    region: Option<String>,
-    /// Your own catalogue of servers (CSV or JSON), beside the embedded one
-    #[arg(long, value_name = "FILE")]
-    catalogue: Option<PathBuf>,
-    /// Use only your own catalogue
-    #[arg(long, requires = "catalogue")]
-    catalogue_only: bool,
+    #[command(flatten)]
+    pricing: PricingArgs,
     /// Print JSON; the same as --for json
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -71,21 +50,8 @@ pub(crate) fn main(args: AdviseArgs) -> Result<u8, String> {
         if args.json { Format::Json } else { Format::parse(&args.format).map_err(|e| e.to_string())? };
     let options = args.options()?;
     let summaries = load_summaries(&args.runs, args.only)?;
-    let catalogue = load_catalogue(args.catalogue.as_deref(), args.catalogue_only)?;
-    let present = match (&args.price_per_hour, &args.instance) {
-        (Some(price), _) => Some(Rate::parse(price)),
-        (None, Some(name)) => Some(catalogue.by_type(name).and_then(|server| Rate::of_server(server, None))),
-        (None, None) => None,
-    };
-    let present = present.transpose().map_err(|e| e.to_string())?;
-    let wishes = Filters {
-        vendor: args.vendor.clone(),
-        arch: args.arch.clone(),
-        region: args.region.clone(),
-        ..Filters::default()
-    };
-    let outlook =
-        outlook(&summaries, &options, &catalogue, &wishes, present.as_ref()).map_err(|e| e.to_string())?;
+    let market = args.pricing.market()?;
+    let outlook = market.outlook(&summaries, &options).map_err(|e| e.to_string())?;
     let text = match format {
         Format::Text => outlook.to_text(),
         Format::Json => outlook.to_json(),

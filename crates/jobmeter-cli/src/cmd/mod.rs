@@ -17,6 +17,7 @@ pub(crate) mod measure;
 pub(crate) mod out;
 pub(crate) mod phases_from;
 pub(crate) mod plot;
+pub(crate) mod pricing;
 pub(crate) mod prune;
 pub(crate) mod report;
 pub(crate) mod rm;

@@ -1,8 +1,11 @@
 //! `jobmeter report`: one self-contained page about recorded runs.
 
 use super::phases_from::PhasesFromArgs;
+use super::pricing::{Market, PricingArgs};
 use super::{drawn, measure};
-use jobmeter_report::html;
+use jobmeter_insight::Error;
+use jobmeter_insight::advice::Options;
+use jobmeter_report::{AdviceBlock, RunData, html};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +13,8 @@ use std::process::{Command, Stdio};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter report last -o report.html --open
-  jobmeter report last~1 last -o before-and-after.html")]
+  jobmeter report last~1 last -o before-and-after.html
+  jobmeter report last -o report.html --instance aws/m5.4xlarge")]
 pub(crate) struct ReportArgs {
     /// Runs: a file, last, last~2, the beginning of an id, or name:NAME; several are compared
     #[arg(required = true, value_name = "RUN")]
@@ -29,10 +33,16 @@ pub(crate) struct ReportArgs {
     force: bool,
     #[command(flatten)]
     phases: PhasesFromArgs,
+    #[command(flatten)]
+    pricing: PricingArgs,
 }
 
 pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
-    let runs = drawn::runs(&args.runs, &args.phases)?;
+    let market = args.pricing.market()?;
+    let mut runs = drawn::runs(&args.runs, &args.phases)?;
+    for run in &mut runs {
+        run.advice = advise(run, &market)?;
+    }
     let page = if args.is_static { html::render_static(&runs) } else { html::render(&runs) };
     let page = page.map_err(|error| error.to_string())?;
     drawn::write(&args.output, page.as_bytes(), args.force)?;
@@ -45,6 +55,15 @@ pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
         open(&args.output)?;
     }
     Ok(0)
+}
+
+/// A run without CPU, memory and time figures teaches nothing; a mistake in the request is told.
+fn advise(run: &RunData, market: &Market) -> Result<Option<AdviceBlock>, String> {
+    match market.outlook(std::slice::from_ref(&run.summary), &Options::default()) {
+        Ok(outlook) => Ok(Some(AdviceBlock::of(&outlook))),
+        Err(Error::NoRuns { .. }) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Hands the page to the desktop and does not wait for it.

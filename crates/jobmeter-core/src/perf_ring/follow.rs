@@ -144,6 +144,14 @@ impl Meter {
         self.follower.as_ref().map_or(-1, |follower| follower.fd())
     }
 
+    /// The descriptor was readable.
+    pub(crate) fn wake_by_events(&mut self) {
+        if let Some(follower) = &self.follower {
+            follower.ring.consume_wake();
+        }
+        self.follow_events(false);
+    }
+
     pub(crate) fn events_are_complete(&self) -> bool {
         self.follower.as_ref().is_some_and(|follower| follower.is_complete())
     }
@@ -152,7 +160,6 @@ impl Meter {
     pub(crate) fn follow_events(&mut self, is_last: bool) {
         let Some(mut follower) = self.follower.take() else { return };
         let mut batch = std::mem::take(&mut follower.batch);
-        follower.ring.consume_wake();
         let horizon_ns = follower.ring.take(is_last, &mut batch);
         let mut looks_left = MAX_LOOKS;
         for record in batch.drain(..) {

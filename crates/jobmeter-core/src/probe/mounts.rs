@@ -27,7 +27,8 @@ const LOCAL: [&str; 15] = [
 
 /// Local mounts, one per device: bind mounts of the same device show the same space.
 pub fn local_mounts(root: &Path) -> Vec<Mount> {
-    let text = std::fs::read_to_string(root.join("proc/self/mounts")).unwrap_or_default();
+    let text = crate::sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let mut devices = Vec::new();
     let mut mounts = Vec::new();
     for line in text.lines() {

@@ -3,10 +3,10 @@
 //! Plain TCP to a literal address: no resolver, no proxy, no TLS, no redirects, no cookies, no keep-alive.
 //! Whatever a service sends, the call ends by its deadline and holds at most [`LARGEST_ANSWER`] bytes.
 
+use super::deadline::Deadline;
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
 
 /// Metadata documents are a few kilobytes.
 const LARGEST_ANSWER: usize = 256 << 10;
@@ -47,7 +47,7 @@ impl std::error::Error for Failure {}
 /// One service, one deadline for all requests to it.
 pub(crate) struct Client {
     address: SocketAddr,
-    deadline: Instant,
+    deadline: Deadline,
 }
 
 pub(crate) struct Answer {
@@ -69,7 +69,7 @@ pub(crate) fn parse_base(base: &str) -> Result<SocketAddr, Failure> {
 }
 
 impl Client {
-    pub(crate) fn new(base: &str, deadline: Instant) -> Result<Client, Failure> {
+    pub(crate) fn new(base: &str, deadline: Deadline) -> Result<Client, Failure> {
         Ok(Client { address: parse_base(base)?, deadline })
     }
 
@@ -95,11 +95,24 @@ impl Client {
         }
         request += "User-Agent: jobmeter\r\nAccept: */*\r\nConnection: close\r\n\r\n";
 
-        let mut stream = TcpStream::connect_timeout(&self.address, self.remaining()?).map_err(failure)?;
-        stream.set_write_timeout(Some(self.remaining()?)).map_err(failure)?;
-        stream.write_all(request.as_bytes()).map_err(failure)?;
+        let mut stream = TcpStream::connect_timeout(&self.address, self.deadline.wait()?).map_err(failure)?;
+        self.transmit(&mut stream, request.as_bytes())?;
         let bytes = self.receive(&mut stream)?;
         parse(&bytes)
+    }
+
+    fn transmit(&self, stream: &mut TcpStream, mut bytes: &[u8]) -> Result<(), Failure> {
+        while !bytes.is_empty() {
+            // Before every write: the time-out is of one, and a service may take the request in small pieces.
+            stream.set_write_timeout(Some(self.deadline.wait()?)).map_err(failure)?;
+            match stream.write(bytes) {
+                Ok(0) => return Err(Failure::Connection("closed while it was asked".to_owned())),
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failure(error)),
+            }
+        }
+        Ok(())
     }
 
     /// Until the answer is complete, the peer closes, the bound is reached or the time is over.
@@ -108,7 +121,7 @@ impl Client {
         let mut buffer = [0u8; 8192];
         loop {
             // Before every read, so that a service sending a byte at a time gains nothing by it.
-            stream.set_read_timeout(Some(self.remaining()?)).map_err(failure)?;
+            stream.set_read_timeout(Some(self.deadline.wait()?)).map_err(failure)?;
             match stream.read(&mut buffer) {
                 Ok(0) => return Ok(bytes),
                 Ok(count) => bytes.extend_from_slice(&buffer[..count]),
@@ -124,9 +137,9 @@ impl Client {
         }
     }
 
-    fn remaining(&self) -> Result<Duration, Failure> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(Failure::TimedOut) } else { Ok(left) }
+    #[cfg(test)]
+    pub(crate) fn deadline(&self) -> &Deadline {
+        &self.deadline
     }
 }
 

@@ -2,6 +2,7 @@
 //! the firmware names the vendor and the user allowed it.
 
 pub(crate) mod ask;
+mod deadline;
 mod dmi;
 pub(crate) mod http;
 mod vendor;
@@ -10,6 +11,7 @@ pub use http::Failure;
 pub use vendor::Vendor;
 
 use crate::root::Root;
+use deadline::Deadline;
 use dmi::Dmi;
 use serde::Serialize;
 use std::path::Path;
@@ -100,8 +102,7 @@ pub fn discover(root: &Path, allow_metadata: Option<&MetadataConfig>) -> CloudIn
                     )),
                 ),
                 Some(config) => {
-                    // A tenth is kept for waking up late: the time-out is a promise about the whole call.
-                    let deadline = started + config.timeout - config.timeout / 10;
+                    let deadline = Deadline::of_call(started, config.timeout);
                     ask_service(named.vendor, known, config, deadline)
                 }
             };
@@ -124,7 +125,7 @@ fn ask_service(
     vendor: Vendor,
     known: ask::Facts,
     config: &MetadataConfig,
-    deadline: Instant,
+    deadline: Deadline,
 ) -> (Vendor, ask::Facts, CloudSource, Option<String>) {
     let base = config.base.as_deref().unwrap_or(vendor.base());
     let asked = http::Client::new(base, deadline).and_then(|client| ask::ask(vendor, &client));

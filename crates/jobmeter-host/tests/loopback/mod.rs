@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -63,7 +64,9 @@ pub(crate) struct Server {
     port: u16,
     stopping: Arc<AtomicBool>,
     seen: Arc<Mutex<Vec<Request>>>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
+    /// What a server that never accepts must hold on to.
+    held: Option<(TcpListener, Vec<TcpStream>)>,
 }
 
 impl Server {
@@ -108,6 +111,36 @@ impl Server {
         })
     }
 
+    /// Every answer is good and comes late; each alone would be in time.
+    pub(crate) fn late_by(delay: Duration) -> Server {
+        Server::serve("late each time", move |stream, _, _| {
+            std::thread::sleep(delay);
+            let _ = stream.write_all(ok("m5.large").as_bytes());
+        })
+    }
+
+    /// Its queue is full: connecting to it never ends.
+    pub(crate) fn never_accepting() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // SAFETY: the descriptor is open; listening once more only changes the length of the queue.
+        assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(100)) {
+            waiting.push(stream);
+            assert!(waiting.len() < 100, "the queue never fills");
+        }
+        Server {
+            name: "never accepting",
+            base: format!("http://{address}"),
+            port: address.port(),
+            stopping: Arc::default(),
+            seen: Arc::default(),
+            thread: None,
+            held: Some((listener, waiting)),
+        }
+    }
+
     fn serve(
         name: &'static str,
         handle: impl Fn(&mut TcpStream, &Request, &AtomicBool) + Send + 'static,
@@ -131,7 +164,8 @@ impl Server {
                 }
             }
         });
-        Server { name, base: format!("http://127.0.0.1:{port}"), port, stopping, seen, thread }
+        let base = format!("http://127.0.0.1:{port}");
+        Server { name, base, port, stopping, seen, thread: Some(thread), held: None }
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -145,9 +179,12 @@ impl Server {
     /// Ends the server and tells what it was asked.
     pub(crate) fn stop(self) -> Vec<Request> {
         self.stopping.store(true, Ordering::Relaxed);
-        // Wakes the accept.
-        drop(TcpStream::connect(("127.0.0.1", self.port)));
-        self.thread.join().expect("the server's own expectations hold");
+        drop(self.held);
+        if let Some(thread) = self.thread {
+            // Wakes the accept.
+            drop(TcpStream::connect(("127.0.0.1", self.port)));
+            thread.join().expect("the server's own expectations hold");
+        }
         Arc::try_unwrap(self.seen).expect("the thread is gone").into_inner().unwrap()
     }
 }

@@ -75,12 +75,16 @@ impl Outlook {
                     None => String::new(),
                 };
                 out.push_str(&format!(
-                    "server: {}/{} ({} vCPU, {}{gpu})\n",
+                    "server: {}/{} ({} vCPU, {}{gpu}, {})\n",
                     crate::error::clean(&offer.vendor),
                     crate::error::clean(&offer.type_name),
                     offer.vcpus,
-                    show_bytes(offer.memory_bytes as f64)
+                    show_bytes(offer.memory_bytes as f64),
+                    crate::error::clean(&offer.arch)
                 ));
+                if let Some(note) = offer.arch_note() {
+                    out.push_str(&format!("  {note}\n"));
+                }
             }
             (None, Some(missing)) => out.push_str(&format!("server: {missing}\n")),
             (None, None) => {}

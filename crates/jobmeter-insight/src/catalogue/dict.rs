@@ -46,6 +46,15 @@ impl Catalogue {
         resources: &Map<String, Value>,
         filters: &Map<String, Value>,
     ) -> Result<Value, Error> {
+        self.recommend_offer(resources, filters).map(|offer| offer.to_dict())
+    }
+
+    /// The same as an offer.
+    pub fn recommend_offer(
+        &self,
+        resources: &Map<String, Value>,
+        filters: &Map<String, Value>,
+    ) -> Result<Offer, Error> {
         let mut needs = Filters::from_dict(resources)?;
         let gpus = u64::from(needs.gpu.unwrap_or(0).max(1));
         needs.vram_bytes = needs.vram_bytes.map(|total| total.div_ceil(gpus));
@@ -57,7 +66,7 @@ impl Catalogue {
             vram_bytes: wishes.vram_bytes.max(needs.vram_bytes),
             ..wishes
         };
-        Ok(self.recommend_server(&wanted)?.to_dict())
+        self.recommend_server(&wanted)
     }
 }
 

@@ -47,6 +47,14 @@ pub struct Offer {
 /// Checks of a server in a region, by the name of the option that asks for it.
 type Check<'a> = (&'static str, Box<dyn Fn(&Server, &super::Price) -> bool + 'a>);
 
+impl Offer {
+    /// A record does not hold the architecture it was made on, so the cheapest server may have another one.
+    pub fn arch_note(&self) -> Option<&'static str> {
+        let note = "programs must be built for arm64 to run there; ask for x86_64 if they are not";
+        (self.arch == "arm64").then_some(note)
+    }
+}
+
 impl Catalogue {
     /// The cheapest first, each type once, in its cheapest region that fits.
     pub fn find(&self, filters: &Filters, limit: usize) -> Result<Vec<Offer>, Error> {

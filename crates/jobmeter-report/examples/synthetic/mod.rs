@@ -8,7 +8,7 @@ use jobmeter_core::{
     Column, EntityKind, Event, Figure, Figures, MarkKind, Metric, Number, ProcessId, Quality, RunInfo, Scope,
     Sink, Summary, Verdict,
 };
-use jobmeter_report::{AdviceBlock, RunData, SeriesBuilder, Snippet};
+use jobmeter_report::{AdviceBlock, CostRow, RunData, SeriesBuilder, ServerBlock, Snippet};
 
 pub(crate) const GIB: f64 = 1_073_741_824.0;
 pub(crate) const CORES: usize = 16;
@@ -495,6 +495,47 @@ pub(crate) fn run(plan: &Plan) -> RunData {
             Snippet { title: "Slurm".into(), text: "#SBATCH --cpus-per-task=8\n#SBATCH --mem=13G\n#SBATCH --time=01:15:00\n#SBATCH --gres=gpu:2".into() },
             Snippet { title: "docker run".into(), text: "docker run --cpus 8 --memory 13g --gpus 2 IMAGE".into() },
         ],
+        server: Some(server(plan)),
     });
     run
+}
+
+/// A server of the catalogue; where names are hostile, of a user's own catalogue.
+fn server(plan: &Plan) -> ServerBlock {
+    let named = |index: usize, plain: &str| {
+        if plan.hostile { hostile_names()[index].clone() } else { plain.to_owned() }
+    };
+    let row = |title: &str, server: String, [per_hour, per_run, per_1000_runs]: [&str; 3]| CostRow {
+        title: title.into(),
+        server,
+        per_hour: per_hour.into(),
+        per_run: per_run.into(),
+        per_1000_runs: per_1000_runs.into(),
+        source: named(3, "vendor price list, compiled 2025"),
+        as_of: named(4, "2025"),
+    };
+    ServerBlock {
+        recommended: Some(named(0, "gcp/g2-standard-24 (24 vCPU, 96 GiB, 2 × L4 with 24 GiB each, x86_64)")),
+        allocation: Some("shared".into()),
+        evidence: vec![
+            "CPU: the job used 9.31 of the 14.02 cores in use on average; others used the rest".into(),
+            "memory: the job used 8.4 GiB of the 9.9 GiB in use on average".into(),
+        ],
+        costs: vec![
+            row(
+                "This server",
+                named(1, "aws/g5.12xlarge in us-east-1"),
+                ["5.67 USD", "5.67 USD", "5672 USD"],
+            ),
+            row(
+                "Recommended",
+                named(2, "gcp/g2-standard-24 in us-central1"),
+                ["2.00 USD", "2.00 USD", "2001 USD"],
+            ),
+        ],
+        notes: vec![
+            "The recommended server saves 3.67 USD a run of 60 min and 3671 USD per 1,000 runs (65 %)."
+                .into(),
+        ],
+    }
 }

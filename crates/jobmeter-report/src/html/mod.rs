@@ -14,6 +14,7 @@ mod page;
 mod payload;
 mod phases;
 mod run;
+mod server;
 
 use crate::data::RunData;
 use crate::error::Error;

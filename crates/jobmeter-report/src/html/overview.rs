@@ -179,7 +179,7 @@ pub(super) fn warnings(run: &RunData) -> Markup {
 }
 
 pub(super) fn advice(run: &RunData) -> Markup {
-    let Some(advice) = &run.advice else { return html! {} };
+    let Some(advice) = run.advice.as_ref().filter(|advice| !advice.lines.is_empty()) else { return html! {} };
     html! {
         section.callout.advice aria-label="Advice" {
             h2 { "For the next run" }

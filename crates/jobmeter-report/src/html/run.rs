@@ -1,6 +1,6 @@
-//! One run from top to bottom: verdict and key figures, advice, warnings, charts, processes, tables.
+//! One run from top to bottom: verdict and key figures, warnings, advice, server and cost, charts, processes, tables.
 
-use super::{details, entities, overview, phases};
+use super::{details, entities, overview, phases, server};
 use crate::data::RunData;
 use crate::error::Error;
 use crate::format;
@@ -22,6 +22,7 @@ pub(super) fn section(
             (overview::tiles(run))
             (overview::warnings(run))
             (overview::advice(run))
+            (server::section(index, run))
             (charts)
             (phases::table(run))
             (processes(index, run, interactive))

@@ -146,12 +146,13 @@ fn ram(figures: &Figures) -> Option<String> {
 fn processes(figures: &Figures) -> Option<String> {
     let most = get_u64(figures, "processes_max")?;
     let total = get_u64(figures, "processes_total")?;
-    let threads = get_u64(figures, "threads_max")?;
     let seen = match figures.get("processes_total").map(|figure| figure.quality) {
         Some(Quality::Exact) => format!("{} in all", format_count(total)),
         _ => format!("{} seen", format_count(total)),
     };
-    Some(format!("{} at most, {seen}; {} threads at most", format_count(most), format_count(threads)))
+    let threads = get_u64(figures, "threads_max")
+        .map_or(String::new(), |threads| format!("; {} at most", counted(threads, "thread")));
+    Some(format!("{} at most, {seen}{threads}", format_count(most)))
 }
 
 fn bytes(figures: &Figures) -> Option<String> {
@@ -231,5 +232,10 @@ fn overhead(summary: &Summary) -> String {
     if let Some(rss) = overhead.peak_rss_bytes {
         text += &format!(" and {} of RAM", format_bytes(rss));
     }
-    text + &format!(" for {} ticks", format_count(summary.run.ticks))
+    text + &format!(" for {}", counted(summary.run.ticks, "tick"))
+}
+
+/// `1 thread`, `2 threads`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", format_count(count), if count == 1 { "" } else { "s" })
 }

@@ -6,7 +6,7 @@ outside of that cloud, nothing is ever sent anywhere.
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 from ... import _engine
 
@@ -16,5 +16,14 @@ def get_cloud_info(*, root: str = "/") -> Dict[str, Any]:
 
     `root` is where `sys/` is looked for. `JOBMETER_METADATA_BASE` names another address of the service.
     """
-    found = _engine.cloud_info(root, True)
+    return _told(_engine.cloud_info(root, True))
+
+
+def search_cloud_info() -> Callable[[], Dict[str, Any]]:
+    """The same in the background; call what is returned, once, to wait for the answer."""
+    search = _engine.search_cloud()
+    return lambda: _told(search())
+
+
+def _told(found: Dict[str, Any]) -> Dict[str, Any]:
     return {key: found[key] for key in ("vendor", "instance_type", "region", "discovery_time")}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from ... import _engine
+from ._advice import allocation
 from .helpers import round_memory
 
 if TYPE_CHECKING:
@@ -65,11 +67,19 @@ def build_report(tracker: ResourceTracker, historical_stats: Sequence[Dict[str, 
     ]
     if status_failed:
         advice.insert(0, "This run failed; the next one may need more.")
+    rows = tracker._rows()
+    cloud = tracker.cloud_info or {}
+    guidance = json.dumps({
+        "lines": advice,
+        "resources": resources,
+        "allocation": allocation(rows["process"], rows["system"]),
+        **{key: cloud[key] for key in ("vendor", "instance_type", "region") if key in cloud},
+    })
     session = tracker._session
-    return Report(_page_of_rows(tracker, advice) if session is None else session.page(advice))
+    return Report(_page_of_rows(tracker, guidance) if session is None else session.page(guidance))
 
 
-def _page_of_rows(tracker: ResourceTracker, advice: List[str]) -> str:
+def _page_of_rows(tracker: ResourceTracker, guidance: str) -> str:
     """Of a restored tracker: a snapshot holds nothing but the rows."""
     from .server_info import get_server_info
 
@@ -90,7 +100,7 @@ def _page_of_rows(tracker: ResourceTracker, advice: List[str]) -> str:
         system_cores=int(server["vcpus"]),
         t_ns=[0] + [round((stamp - begin) * 1e9) for stamp in stamps],
         columns=columns,
-        advice=advice,
+        guidance=guidance,
     )
 
 

@@ -7,14 +7,14 @@ import json
 import os
 import time
 from statistics import mean
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from ... import _engine
 from .._series import Series
 from . import _advice
 from ._loops import PidTracker, ProcessTracker, SystemTracker
 from ._rows import process_rows, system_rows
-from .cloud_info import get_cloud_info
+from .cloud_info import search_cloud_info
 from .column_maps import BYTE_MAPPING, HUMAN_NAMES_MAPPING
 from .report import Report, build_report
 from .server_info import get_server_info
@@ -79,6 +79,7 @@ class ResourceTracker:
         self._forks_before = 0
         self._server: Optional[Dict[str, Any]] = None
         self._cloud: Optional[Dict[str, Any]] = None
+        self._cloud_search: Optional[Callable[[], Dict[str, Any]]] = None
         # Rows of a restored snapshot, in place of a session.
         self._restored: Optional[Dict[str, List[Dict[str, Any]]]] = None
         if autostart:
@@ -92,6 +93,8 @@ class ResourceTracker:
             )
         if self._session is not None:
             raise RuntimeError("Resource tracker already running, cannot start again.")
+        if self.discover_cloud:
+            self._cloud_search = search_cloud_info()
         self._forks_before = int(_engine.system_reading()["forks"] or 0)
         self._session = _engine.start(
             pid=None if self.pid == os.getpid() else self.pid,
@@ -205,8 +208,10 @@ class ResourceTracker:
 
     @property
     def cloud_info(self) -> Optional[Dict[str, Any]]:
+        """Whose machine this is. Found in the background since the start; this waits for the rest, 500 ms at most."""
         if self._cloud is None and self.discover_cloud:
-            self._cloud = get_cloud_info()
+            search = self._cloud_search or search_cloud_info()
+            self._cloud = search()
         return self._cloud
 
     def recommend_resources(self, historical_stats: Sequence[Dict[str, Any]] = ()) -> Dict[str, int]:

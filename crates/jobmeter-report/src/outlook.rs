@@ -1,0 +1,117 @@
+//! Advice, server and cost in the words of the page.
+
+use crate::data::{AdviceBlock, CostRow, ServerBlock, Snippet};
+use crate::format;
+use jobmeter_insight::advice::{Advice, Item, Outlook};
+use jobmeter_insight::catalogue::Offer;
+use jobmeter_insight::cost::{Comparison, RunCost};
+use jobmeter_insight::schedulers::{self, Format};
+use jobmeter_insight::units::{show_bytes, show_money, show_seconds};
+
+const PRICE_UNKNOWN: &str = "What this server costs is not known; a price per hour or an instance type, given to the report, adds it.";
+
+impl AdviceBlock {
+    pub fn of(outlook: &Outlook) -> AdviceBlock {
+        let advice = &outlook.advice;
+        let mut server = ServerBlock::of(
+            outlook.server.as_ref(),
+            outlook.server_missing.as_deref(),
+            outlook.cost.as_ref(),
+        );
+        server.allocation = Some(outlook.allocation.allocation.as_str().to_owned());
+        server.evidence.clone_from(&outlook.allocation.evidence);
+        AdviceBlock { lines: lines(advice), snippets: snippets(advice), server: Some(server) }
+    }
+}
+
+fn lines(advice: &Advice) -> Vec<String> {
+    // In the binary units of the schedulers, as the reason beside it.
+    let bytes = |value: u64| show_bytes(value as f64);
+    let seconds = |value: u64| format::duration(value.saturating_mul(1_000_000_000));
+    let plain = |value: u64| format::grouped(value as i64);
+    let line = |name: &str, item: &Item, show: &dyn Fn(u64) -> String| {
+        item.value.filter(|value| *value > 0).map(|value| format!("{name} {}: {}", show(value), item.why))
+    };
+    let lines = [
+        line("Cores", &advice.cores, &plain),
+        line("Memory", &advice.memory_bytes, &bytes),
+        line("GPUs", &advice.gpus, &plain),
+        line("VRAM", &advice.vram_bytes, &bytes),
+        line("Time", &advice.time_s, &seconds),
+        line("Scratch disk", &advice.disk_bytes, &bytes),
+    ];
+    let present = advice.present.iter().map(|present| format::sentence(&present.text));
+    lines.into_iter().flatten().chain(present).chain(advice.notes.iter().cloned()).collect()
+}
+
+fn snippets(advice: &Advice) -> Vec<Snippet> {
+    let formats =
+        [("Slurm", Format::Slurm), ("Kubernetes", Format::Kubernetes), ("docker run", Format::Docker)];
+    let snippet = |(title, kind): (&str, Format)| Snippet {
+        title: title.to_owned(),
+        text: schedulers::render(advice, kind).trim_end().to_owned(),
+    };
+    formats.map(snippet).into()
+}
+
+impl ServerBlock {
+    /// Of the recommended server, or the reason that there is none, and what the run costs.
+    pub fn of(offer: Option<&Offer>, missing: Option<&str>, cost: Option<&Comparison>) -> ServerBlock {
+        let mut block = ServerBlock {
+            recommended: offer.map(described).or_else(|| missing.map(format::sentence)),
+            ..ServerBlock::default()
+        };
+        block
+            .notes
+            .extend(offer.and_then(Offer::arch_note).map(|note| format!("{}.", format::sentence(note))));
+        let Some(cost) = cost else { return block };
+        let rows = [("This server", &cost.present), ("Recommended", &cost.recommended)];
+        block.costs = rows.into_iter().filter_map(|(title, cost)| Some(row(title, cost.as_ref()?))).collect();
+        block.notes.extend(saving(cost).or(cost.present.is_none().then(|| PRICE_UNKNOWN.to_owned())));
+        block.notes.push(format!("Counted: {}.", cost.assumption));
+        block
+    }
+}
+
+fn described(offer: &Offer) -> String {
+    let gpu = match (&offer.gpu_model, offer.vram_bytes) {
+        (Some(model), Some(vram)) => {
+            format!(", {} × {model} with {} each", offer.gpu_count, show_bytes(vram as f64))
+        }
+        (Some(model), None) => format!(", {} × {model}", offer.gpu_count),
+        (None, _) => String::new(),
+    };
+    let memory = show_bytes(offer.memory_bytes as f64);
+    format!("{}/{} ({} vCPU, {memory}{gpu}, {})", offer.vendor, offer.type_name, offer.vcpus, offer.arch)
+}
+
+fn row(title: &str, cost: &RunCost) -> CostRow {
+    let money = |amount: f64| show_money(amount, &cost.rate.currency);
+    CostRow {
+        title: title.to_owned(),
+        server: if cost.rate.label.eq_ignore_ascii_case(title) {
+            String::new()
+        } else {
+            cost.rate.label.clone()
+        },
+        per_hour: money(cost.rate.per_hour),
+        per_run: money(cost.per_run),
+        per_1000_runs: money(cost.per_1000_runs),
+        source: cost.rate.source.clone(),
+        as_of: cost.rate.as_of.clone(),
+    }
+}
+
+fn saving(cost: &Comparison) -> Option<String> {
+    let (run, many, ratio) = (cost.saving_per_run?, cost.saving_per_1000_runs?, cost.saving_ratio?);
+    let present = cost.present.as_ref()?;
+    let money = |amount: f64| show_money(amount.abs(), &present.rate.currency);
+    let word = if run >= 0.0 { "saves" } else { "costs in addition" };
+    Some(format!(
+        "The recommended server {word} {} a run of {} and {} per 1,000 runs ({:.0} %).",
+        money(run),
+        show_seconds(present.seconds),
+        money(many),
+        100.0 * ratio.abs()
+    ))
+}
