@@ -52,12 +52,14 @@ test-python: wheel ## install the wheel into .venv and test it there
 test-browser: web ## the report in a real browser
 	tools/test-browser
 
-bench: ## what jobmeter costs, as Markdown tables
-	tools/ensure-packages time
+bench: web ## what jobmeter costs, as Markdown tables
+	tools/ensure-packages time chromium
 	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
+	$(CARGO) build --release --locked --package jobmeter-report --example recorded_run
 	target/release/jobmeter-bench
 	$(CARGO) bench --locked --package jobmeter-record --package jobmeter-gpu
 	$(CARGO) run --release --locked --package jobmeter-report --example bench_report -- 1000000 target/bench-report.html
+	cd web && node bench/open.mjs ../target/bench-report.html
 	$(MAKE) bench-python
 
 bench-python: wheel ## what the Python package costs, as Markdown tables

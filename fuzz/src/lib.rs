@@ -27,7 +27,7 @@ fn read(bytes: Vec<u8>) {
     run.replay(&mut ProcessBuilder::default());
     let mut phases = PhaseBuilder::new(drop);
     run.replay(&mut phases);
-    phases.finish();
+    phases.finish(None);
     run.columns();
     run.summary();
 }

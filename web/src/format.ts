@@ -1,7 +1,7 @@
 /** Numbers for people; the same rules as crates/jobmeter-report/src/format.rs. */
 import type { Measure } from './data.ts';
 
-const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
 export function number(value: number): string {
   const size = Math.abs(value);
@@ -14,11 +14,11 @@ export function number(value: number): string {
 
 export function bytes(value: number): string {
   let unit = 0;
-  while (Math.abs(value) >= 1023.5 && unit + 1 < BINARY.length) {
-    value /= 1024;
+  while (Math.abs(value) >= 999.5 && unit + 1 < BYTE_UNITS.length) {
+    value /= 1000;
     unit += 1;
   }
-  return `${number(unit === 0 ? Math.round(value) : value)} ${BINARY[unit]}`;
+  return `${number(unit === 0 ? Math.round(value) : value)} ${BYTE_UNITS[unit]}`;
 }
 
 export function duration(seconds: number): string {
@@ -64,9 +64,8 @@ function roundStep(least: number): number {
 /** Round marks from zero to above the highest value, in the unit that people read. */
 export function valueMarks(kind: Measure, highest: number, steps: number): number[] {
   if (!(highest > 0)) highest = 1;
-  const binary = kind === 'bytes' || kind === 'bytes_per_second';
-  const unit = binary ? 1024 ** Math.max(0, Math.floor(Math.log(highest) / Math.log(1024))) : 1;
-  const step = Math.max(roundStep(highest / unit / steps) * unit, binary || kind === 'count' ? 1 : 0);
+  const whole = kind === 'bytes' || kind === 'bytes_per_second' || kind === 'count';
+  const step = Math.max(roundStep(highest / steps), whole ? 1 : 0);
   const count = Math.max(1, Math.ceil(highest / step - 1e-9));
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }

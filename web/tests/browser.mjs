@@ -2,22 +2,14 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+
+export { launch } from './launch.mjs';
 
 export const PAGES = fileURLToPath(new URL('../../artefacts/report/', import.meta.url));
 export const SHOTS = fileURLToPath(new URL('../../artefacts/screenshots/', import.meta.url));
 mkdirSync(SHOTS, { recursive: true });
 
 export const expected = JSON.parse(readFileSync(`${PAGES}expected.json`, 'utf8'));
-
-const ARGUMENTS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync',
-];
-
-export function launch() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS });
-}
 
 /**
  * Opens a made-up report, runs the test, and then holds the page to its promises.
@@ -104,6 +96,7 @@ export async function drag(page, id, from, to) {
 }
 
 /** @param {number} bytes */
-export function gib(bytes) {
-  return `${Number((bytes / 2 ** 30).toFixed(2))} GiB`;
+export function gigabytes(bytes) {
+  const value = bytes / 1e9;
+  return `${Number(value.toFixed(value >= 9.995 ? 1 : 2))} GB`;
 }

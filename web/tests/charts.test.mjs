@@ -1,7 +1,7 @@
 // Charts: drawn, telling the truth under the cursor, zooming together, switching lines, obeying the keyboard.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chart, colours, drag, expected, gib, keyValue, launch, onPage, picture, pointAt } from './browser.mjs';
+import { chart, colours, drag, expected, gigabytes, keyValue, launch, onPage, picture, pointAt } from './browser.mjs';
 
 /** @type {import('playwright-core').Browser} */
 let browser;
@@ -22,23 +22,23 @@ test('every chart is drawn', () => onPage(browser, 'sample.html', async (page) =
 test('hover shows the value under the cursor', () => onPage(browser, 'short.html', async (page) => {
   const { t_s, bytes } = expected.short;
   await pointAt(page, 'ram', t_s / 12);
-  assert.equal(await keyValue(page, 'ram', 'Job'), gib(bytes));
+  assert.equal(await keyValue(page, 'ram', 'Job'), gigabytes(bytes));
   assert.equal(await page.locator('[data-range="0"]').textContent(), `at ${t_s} s`);
   // One tick beside the peak is something else.
   await pointAt(page, 'ram', (t_s - 0.1) / 12);
-  assert.notEqual(await keyValue(page, 'ram', 'Job'), gib(bytes));
+  assert.notEqual(await keyValue(page, 'ram', 'Job'), gigabytes(bytes));
 }));
 
 test('cursors of all charts move together', () => onPage(browser, 'short.html', async (page) => {
   await pointAt(page, 'cpu', expected.short.t_s / 12);
-  assert.equal(await keyValue(page, 'ram', 'Job'), gib(expected.short.bytes));
+  assert.equal(await keyValue(page, 'ram', 'Job'), gigabytes(expected.short.bytes));
   await page.mouse.move(5, 5);
   assert.match(await keyValue(page, 'ram', 'Job'), /^peak /);
 }));
 
 test('a peak of one tick survives the reduction and is found after zooming', () => onPage(browser, 'sample.html', async (page) => {
   const { t_s, bytes } = expected.sample;
-  assert.equal(await keyValue(page, 'ram', 'Job'), `peak ${gib(bytes)}`);
+  assert.equal(await keyValue(page, 'ram', 'Job'), `peak ${gigabytes(bytes)}`);
   await drag(page, 'ram', (t_s - 30) / 3600, (t_s + 30) / 3600);
   const range = await page.locator('[data-range="0"]').textContent();
   const values = new Set();
@@ -46,7 +46,7 @@ test('a peak of one tick survives the reduction and is found after zooming', () 
     await pointAt(page, 'ram', share);
     values.add((await keyValue(page, 'ram', 'Job')).split(' to ').at(-1)?.replace(')', ''));
   }
-  assert.ok(values.has(gib(bytes)), `${gib(bytes)} is not among ${[...values]} (${range})`);
+  assert.ok(values.has(gigabytes(bytes)), `${gigabytes(bytes)} is not among ${[...values]} (${range})`);
 }));
 
 test('dragging zooms all charts, and reset and double click undo it', () => onPage(browser, 'sample.html', async (page) => {
@@ -114,7 +114,7 @@ test('thousands of processes stay usable', () => onPage(browser, 'sample.html', 
   const frame = await box.boundingBox();
   assert.ok(frame);
   await page.mouse.move(frame.x + 600, frame.y + 8);
-  assert.match(await page.locator('#run-0 .gantt .readout').textContent() ?? '', /^python · PID 4242 of 1 · from 0 s · for 1 h 00 min · CPU 1 h 00 min · peak 48 MiB · exit 0$/);
+  assert.match(await page.locator('#run-0 .gantt .readout').textContent() ?? '', /^python · PID 4242 of 1 · from 0 s · for 1 h 00 min · CPU 1 h 00 min · peak 50\.3 MB · exit 0$/);
   await page.getByRole('button', { name: 'One row each' }).click();
   assert.equal(await box.evaluate((node) => node.scrollHeight), 3001 * 17);
   const canvas = page.locator('#run-0 .gantt canvas');

@@ -3,6 +3,7 @@
 //! [`Writer`] takes the engine's stream and appends it to a `*.jobmeter` file, [`Run`] reads one back,
 //! whole or broken. docs/run-file.md describes the bytes.
 
+mod attach;
 pub mod clock;
 mod digest;
 pub mod downsample;
@@ -22,6 +23,7 @@ mod tick;
 mod varint;
 mod writer;
 
+pub use attach::{Attached, PhaseCall};
 pub use digest::Digest;
 pub use error::RecordError;
 pub use jobmeter_core::text;

@@ -20,6 +20,8 @@ pub struct Run {
     info: RunInfo,
     body_at: u64,
     footer: Option<Footer>,
+    /// Marks that are not in the file, by time (see `attach`).
+    pub(crate) attached: Arc<[(u64, Event)]>,
 }
 
 /// Where and why a file stopped being readable. What came before is whole.
@@ -73,7 +75,14 @@ impl Run {
         let tail_at = len.saturating_sub(Footer::LEN as u64);
         let footer = Footer::parse(&source.read(tail_at, Footer::LEN).map_err(failed)?)
             .filter(|footer| footer.trailer_at <= footer.digest_at && footer.digest_at < len);
-        Ok(Run { path: path.to_owned(), body_at: walk.offset(), source, info, footer })
+        Ok(Run {
+            path: path.to_owned(),
+            body_at: walk.offset(),
+            source,
+            info,
+            footer,
+            attached: Arc::default(),
+        })
     }
 
     /// The file, or `memory`.
@@ -142,6 +151,9 @@ impl Run {
             unknown: 0,
             damage: None,
             ended: false,
+            attached: self.attached.clone(),
+            attached_told: 0,
+            waiting: None,
         }
     }
 
@@ -212,20 +224,53 @@ pub struct Frames {
     unknown: u64,
     damage: Option<Damage>,
     ended: bool,
+    attached: Arc<[(u64, Event)]>,
+    attached_told: usize,
+    /// Read, but attached marks come before it.
+    waiting: Option<Taken>,
 }
 
 /// A frame after decoding; ticks and columns stay in `Frames`.
+#[derive(Debug)]
 enum Taken {
     Define,
     Tick(u64),
     Event(Event),
     Summary(Box<Summary>),
-    Nothing,
 }
 
 impl Frames {
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<Frame<'_>> {
+        let taken = match self.waiting.take() {
+            Some(taken) => Some(taken),
+            None => self.take_next(),
+        };
+        // Attached marks are told before the first tick that is later, the rest at the end.
+        let until_ns = match &taken {
+            Some(Taken::Tick(t_ns)) => Some(*t_ns),
+            Some(Taken::Summary(_)) | None => Some(u64::MAX),
+            _ => None,
+        };
+        if let (Some((t_ns, mark)), Some(until_ns)) = (self.attached.get(self.attached_told), until_ns)
+            && *t_ns <= until_ns
+        {
+            self.attached_told += 1;
+            self.waiting = taken;
+            return Some(Frame::Event(mark.clone()));
+        }
+        match taken? {
+            Taken::Define => self.columns.last().map(Frame::Define),
+            Taken::Tick(t_ns) => {
+                let values = if self.hides { &self.values } else { &self.all_values };
+                Some(Frame::Tick { t_ns, values })
+            }
+            Taken::Event(event) => Some(Frame::Event(event)),
+            Taken::Summary(summary) => Some(Frame::Summary(summary)),
+        }
+    }
+
+    fn take_next(&mut self) -> Option<Taken> {
         while !self.ended {
             let at = self.walk.offset();
             let taken = match self.walk.step() {
@@ -237,14 +282,8 @@ impl Frames {
                 Step::Broken(reason) => Err(reason),
             };
             match taken {
-                Ok(Taken::Nothing) => {}
-                Ok(Taken::Define) => return self.columns.last().map(Frame::Define),
-                Ok(Taken::Tick(t_ns)) => {
-                    let values = if self.hides { &self.values } else { &self.all_values };
-                    return Some(Frame::Tick { t_ns, values });
-                }
-                Ok(Taken::Event(event)) => return Some(Frame::Event(event)),
-                Ok(Taken::Summary(summary)) => return Some(Frame::Summary(summary)),
+                Ok(None) => {}
+                Ok(taken) => return taken,
                 Err(reason) => {
                     self.damage = Some(Damage { offset: at, reason });
                     self.ended = true;
@@ -269,28 +308,28 @@ impl Frames {
         self.unknown
     }
 
-    fn take(&mut self, kind: u8) -> Result<Taken, String> {
+    fn take(&mut self, kind: u8) -> Result<Option<Taken>, String> {
         match FrameKind::from_byte(kind) {
             Some(FrameKind::Define) => self.take_define(),
             Some(FrameKind::Tick) => self.take_tick(),
             Some(FrameKind::Event) => self.take_event(),
             Some(FrameKind::Summary) => serde_json::from_slice(self.walk.payload())
-                .map(|summary| Taken::Summary(Box::new(summary)))
+                .map(|summary| Some(Taken::Summary(Box::new(summary))))
                 .map_err(|error| format!("the summary cannot be understood: {error}")),
             Some(FrameKind::Header) => Err("a second header".to_owned()),
             Some(FrameKind::Footer) => {
                 self.ended = true;
-                Ok(Taken::Nothing)
+                Ok(None)
             }
-            Some(FrameKind::Columns | FrameKind::Digest) => Ok(Taken::Nothing),
+            Some(FrameKind::Columns | FrameKind::Digest) => Ok(None),
             None => {
                 self.unknown += 1;
-                Ok(Taken::Nothing)
+                Ok(None)
             }
         }
     }
 
-    fn take_define(&mut self) -> Result<Taken, String> {
+    fn take_define(&mut self) -> Result<Option<Taken>, String> {
         let (quantum, column) = decode_column(&mut Cursor::new(self.walk.payload()))
             .ok_or_else(|| "a malformed column".to_owned())?;
         self.codec.add_column(quantum);
@@ -298,14 +337,14 @@ impl Frames {
             self.unknown += 1;
             self.hides = true;
             self.shown.push(None);
-            return Ok(Taken::Nothing);
+            return Ok(None);
         };
         self.shown.push(u32::try_from(self.columns.len()).ok());
         self.columns.push(column);
-        Ok(Taken::Define)
+        Ok(Some(Taken::Define))
     }
 
-    fn take_tick(&mut self) -> Result<Taken, String> {
+    fn take_tick(&mut self) -> Result<Option<Taken>, String> {
         let t_ns = self
             .codec
             .decode(self.walk.payload(), &mut self.all_values)
@@ -315,23 +354,23 @@ impl Frames {
             let pairs = self.all_values.iter().zip(&self.shown);
             self.values.extend(pairs.filter(|(_, shown)| shown.is_some()).map(|(value, _)| *value));
         }
-        Ok(Taken::Tick(t_ns))
+        Ok(Some(Taken::Tick(t_ns)))
     }
 
-    fn take_event(&mut self) -> Result<Taken, String> {
+    fn take_event(&mut self) -> Result<Option<Taken>, String> {
         match decode_event(self.walk.payload()) {
             Decoded::Malformed => Err("a malformed event".to_owned()),
             Decoded::Unknown => {
                 self.unknown += 1;
-                Ok(Taken::Nothing)
+                Ok(None)
             }
             Decoded::Known(Event::Settle { t_ns, values }) => {
                 let shown = |column: u32| self.shown.get(column as usize).copied().flatten();
                 let values =
                     values.into_iter().filter_map(|(column, value)| Some((shown(column)?, value))).collect();
-                Ok(Taken::Event(Event::Settle { t_ns, values }))
+                Ok(Some(Taken::Event(Event::Settle { t_ns, values })))
             }
-            Decoded::Known(event) => Ok(Taken::Event(event)),
+            Decoded::Known(event) => Ok(Some(Taken::Event(event))),
         }
     }
 }

@@ -54,13 +54,19 @@ fn nested_and_concurrent_phases() {
     assert_eq!(spans.len(), 4);
     let figures = |name| {
         let span = one(&spans, name);
-        (span.time_ns(), span.cpu_ns.unwrap(), span.peak_rss_bytes.unwrap(), span.depth, span.closed)
+        (
+            span.time_ns(),
+            span.used.cpu_ns.unwrap(),
+            span.used.peak_rss_bytes.unwrap(),
+            span.depth,
+            span.closed,
+        )
     };
     assert_eq!(figures("outer"), (30, 600, 90, 0, true));
     assert_eq!(figures("inner"), (10, 150, 90, 1, true));
     assert_eq!(figures("other"), (20, 450, 90, 0, true));
     assert_eq!(figures("never closed"), (10, 50, 7, 0, false));
-    assert_eq!(one(&spans, "outer").write_storage_bytes, None, "unknown is not zero");
+    assert_eq!(one(&spans, "outer").used.write_storage_bytes, None, "unknown is not zero");
 }
 
 #[test]
@@ -79,7 +85,10 @@ fn repeated_calls_add_up_with_their_spread() {
     });
     let [phase] = run.phases().try_into().unwrap();
     assert_eq!((phase.calls, phase.time_total_ns, phase.time_min_ns, phase.time_max_ns), (3, 90, 10, 60));
-    assert_eq!((phase.cpu_ns, phase.peak_rss_bytes, phase.time_mean_ns), (Some(270), Some(60), 30.0));
+    assert_eq!(
+        (phase.used.cpu_ns, phase.used.peak_rss_bytes, phase.time_mean_ns),
+        (Some(270), Some(60), 30.0)
+    );
     let expected = ((400.0 + 100.0 + 900.0) / 3.0f64).sqrt();
     assert!((phase.time_std_ns - expected).abs() < 1e-9, "{}", phase.time_std_ns);
 }
@@ -126,8 +135,8 @@ proptest! {
         let phases = run.phases();
         prop_assert_eq!(phases.len() as u32, part + 1);
         let sum = |figure: fn(&jobmeter_record::table::Phase) -> Option<u64>| phases.iter().filter_map(figure).sum::<u64>();
-        prop_assert_eq!(sum(|phase| phase.cpu_ns), cpu);
-        prop_assert_eq!(sum(|phase| phase.write_storage_bytes), bytes);
+        prop_assert_eq!(sum(|phase| phase.used.cpu_ns), cpu);
+        prop_assert_eq!(sum(|phase| phase.used.write_storage_bytes), bytes);
         prop_assert_eq!(sum(|phase| Some(phase.time_total_ns)), t_ns);
     }
 }

@@ -2,6 +2,7 @@
 //! Nothing here opens a file; [`crate::downsample::SeriesBuilder`] fills it from the stream of a run.
 
 use jobmeter_core::{Column, Kind, Metric, Summary, Unit};
+use jobmeter_record::table::Phase;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ pub struct RunData {
     /// When each phase was active, for the bands behind the charts.
     pub spans: Vec<PhaseSpan>,
     /// The table of phases.
-    pub phases: Vec<PhaseRow>,
+    pub phases: Vec<Phase>,
     pub marks: Vec<PointMark>,
     pub processes: Vec<ProcessRow>,
     /// Processes that lived but are not in `processes`, because there were too many to draw.
@@ -135,24 +136,6 @@ pub struct PhaseSpan {
     pub end_ns: u64,
     /// The row it is drawn in: as deep as it is nested, deeper where other threads hold those rows.
     pub lane: u32,
-}
-
-/// One row of the phase table; unknown figures are `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct PhaseRow {
-    /// Hostile text.
-    pub name: String,
-    pub calls: u64,
-    pub total_ns: u64,
-    pub min_ns: u64,
-    pub mean_ns: u64,
-    pub max_ns: u64,
-    pub std_ns: Option<u64>,
-    pub cpu_ns: Option<u64>,
-    pub peak_rss_bytes: Option<u64>,
-    pub read_bytes: Option<u64>,
-    pub write_bytes: Option<u64>,
-    pub peak_gpu_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -14,8 +14,9 @@ pub(crate) mod tests;
 use crate::data::{Measure, Peak, Point, RunData, Series};
 use events::EventLog;
 use jobmeter_core::accumulate::RATE_WINDOW_NS;
-use jobmeter_core::{Column, Event, Kind, Metric, Scope, Sink, Summary};
-use phases::{Levels, PhaseLog};
+use jobmeter_core::{Column, Event, Kind, Sink, Summary};
+use jobmeter_record::table::PhaseBuilder;
+use phases::PhaseLog;
 use stats::Cell;
 use std::sync::Arc;
 
@@ -32,19 +33,8 @@ pub struct SeriesBuilder {
     tracks: Vec<Track>,
     last_tick_ns: Option<u64>,
     events: EventLog,
-    phases: PhaseLog,
-    /// Columns of [`PHASE_METRICS`], once they are known.
-    job: [Option<usize>; PHASE_METRICS.len()],
+    phases: PhaseBuilder<PhaseLog>,
 }
-
-/// What a phase is accounted for, of the whole job.
-const PHASE_METRICS: [Metric; 5] = [
-    Metric::CpuNs,
-    Metric::ReadStorageBytes,
-    Metric::WriteStorageBytes,
-    Metric::RssBytes,
-    Metric::GpuMemoryBytes,
-];
 
 /// First and last tick of a bucket.
 #[derive(Clone, Copy)]
@@ -80,8 +70,7 @@ impl SeriesBuilder {
             tracks: Vec::new(),
             last_tick_ns: None,
             events: EventLog::default(),
-            phases: PhaseLog::default(),
-            job: [None; PHASE_METRICS.len()],
+            phases: PhaseBuilder::new(PhaseLog::default()),
         }
     }
 
@@ -92,7 +81,7 @@ impl SeriesBuilder {
             self.buckets.iter().map(|span| span.first_ns + (span.last_ns - span.first_ns) / 2).collect();
         let count = t_ns.len();
         let series = self.tracks.into_iter().map(|track| track.finish(count, &t_ns)).collect();
-        let (spans, phases) = self.phases.finish(end_ns);
+        let (spans, phases) = self.phases.finish(Some(end_ns)).finish();
         let marks = std::mem::take(&mut self.events.marks);
         let (processes, processes_omitted) = self.events.processes();
         RunData {
@@ -106,13 +95,6 @@ impl SeriesBuilder {
             processes_omitted,
             advice: None,
         }
-    }
-
-    /// What the phases need of a tick.
-    fn job_levels(&self, values: &[Option<u64>]) -> Levels {
-        let [cpu_ns, read_bytes, write_bytes, rss_bytes, gpu_bytes] =
-            self.job.map(|index| values.get(index?).copied().flatten());
-        Levels { cpu_ns, read_bytes, write_bytes, rss_bytes, gpu_bytes }
     }
 
     /// Opens the bucket of this time, merging neighbours until there is room for it.
@@ -161,13 +143,7 @@ impl SeriesBuilder {
 impl Sink for SeriesBuilder {
     fn define(&mut self, column: &Column) {
         let (measure, factor) = Measure::of(column.metric);
-        if column.scope == Scope::Combined && column.entity.is_none() {
-            for (slot, metric) in self.job.iter_mut().zip(PHASE_METRICS) {
-                if metric == column.metric {
-                    *slot = Some(self.tracks.len());
-                }
-            }
-        }
+        self.phases.define(column);
         self.tracks.push(Track {
             column: column.clone(),
             measure,
@@ -180,16 +156,14 @@ impl Sink for SeriesBuilder {
     }
 
     fn event(&mut self, event: &Event) {
-        if let Event::Mark { t_ns, name, kind, pid, tid } = event {
-            self.phases.mark(*t_ns, name, *kind, (*pid, *tid));
-        }
+        self.phases.event(event);
         self.events.take(event);
     }
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
         let weight_ns = self.last_tick_ns.map_or(1, |last| t_ns.saturating_sub(last).max(1));
         self.last_tick_ns = Some(self.last_tick_ns.map_or(t_ns, |last| last.max(t_ns)));
-        self.phases.tick(t_ns, self.job_levels(values));
+        self.phases.tick(t_ns, values);
         let bucket = self.bucket_at(t_ns);
         for (track, value) in self.tracks.iter_mut().zip(values) {
             if let Some(value) = *value {

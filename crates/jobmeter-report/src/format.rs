@@ -2,7 +2,7 @@
 
 use crate::data::Measure;
 
-const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+const BYTE_UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
 
 /// About three significant digits: `0.042`, `3.14`, `27.5`, `1,204`.
 pub fn number(value: f64) -> String {
@@ -44,17 +44,28 @@ pub fn grouped(value: i64) -> String {
     out
 }
 
+/// In powers of 1000, as the summary has them.
 pub fn bytes(value: f64) -> String {
     let mut value = value;
     let mut unit = 0;
-    while value.abs() >= 1023.5 && unit + 1 < BINARY.len() {
-        value /= 1024.0;
+    while value.abs() >= 999.5 && unit + 1 < BYTE_UNITS.len() {
+        value /= 1000.0;
         unit += 1;
     }
     if unit == 0 {
         format!("{} B", number(value.round()))
     } else {
-        format!("{} {}", number(value), BINARY[unit])
+        format!("{} {}", number(value), BYTE_UNITS[unit])
+    }
+}
+
+/// `840 J`, `12.5 kJ`, `3.2 MJ`.
+pub fn energy(microjoules: u64) -> String {
+    let joules = microjoules as f64 / 1e6;
+    match joules {
+        joules if joules < 999.5 => format!("{} J", number(joules)),
+        joules if joules < 999.5e3 => format!("{} kJ", number(joules / 1e3)),
+        joules => format!("{} MJ", number(joules / 1e6)),
     }
 }
 
@@ -179,8 +190,8 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }
-        assert_eq!(bytes(1536.0), "1.5 KiB");
-        assert_eq!(bytes(1023.9 * 1024.0), "1 MiB");
+        assert_eq!(bytes(1536.0), "1.54 kB");
+        assert_eq!(bytes(999.9 * 1000.0), "1 MB");
         assert_eq!(duration(187_000_000_000), "3 min 07 s");
         assert_eq!(duration(8_040_000_000_000), "2 h 14 min");
         assert_eq!(duration(18_000_000), "18 ms");

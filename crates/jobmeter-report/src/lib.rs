@@ -12,7 +12,7 @@ pub mod plot;
 pub mod text;
 
 pub use data::{
-    AdviceBlock, CostRow, PhaseRow, PhaseSpan, PointMark, ProcessRow, RunData, Series, ServerBlock, Snippet,
+    AdviceBlock, CostRow, PhaseSpan, PointMark, ProcessRow, RunData, Series, ServerBlock, Snippet,
 };
 pub use downsample::SeriesBuilder;
 pub use error::Error;

@@ -66,7 +66,7 @@ fn figures_come_first_with_their_quality() {
         .expect("a page");
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is missing"));
     assert!(place("Succeeded") < place("Peak RAM") && place("Peak RAM") < place("Over time"));
-    assert!(place("between 11 GiB and 11.9 GiB") > 0);
+    assert!(place("between 11.8 GB and 12.8 GB") > 0);
     assert!(place("the kernel was built without task accounting") > 0);
 }
 

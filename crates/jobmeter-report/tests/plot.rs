@@ -53,7 +53,7 @@ fn the_picture_has_the_asked_width_and_something_on_it() {
             "load data",
             "train",
             "best checkpoint",
-            "Memory limit 12 GiB",
+            "Memory limit 12.9 GB",
         ] {
             assert!(svg.contains(text), "{text} is missing");
         }

@@ -2,11 +2,13 @@
 //!
 //! Nothing here believes jobmeter: its CPU time is read from the CPU clock of its process, its memory from the
 //! kernel's high-water mark, and the floor it is compared with is a program that does the same kernel reads.
-//! Arguments choose tables (`tick wall fault crowd`); without any, all are made. `FLOOR="io=10 stat=10"` tells
+//! Arguments choose tables (`tick wall fault crowd history`); without any, all these are made. `long` exports ten
+//! million ticks and is made only when named. `FLOOR="io=10 stat=10"` tells
 //! the floor program how often jobmeter does its slower reads.
 
 mod crowd;
 mod fault;
+mod history;
 mod machine;
 mod metered;
 mod table;
@@ -38,6 +40,12 @@ fn run() -> io::Result<()> {
     }
     if wanted("crowd") {
         crowd::print(&place)?;
+    }
+    if wanted("history") {
+        history::print(&place)?;
+    }
+    if chosen.iter().any(|word| word == "long") {
+        history::print_long(&place)?;
     }
     Ok(())
 }

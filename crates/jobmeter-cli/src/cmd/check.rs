@@ -96,7 +96,8 @@ pub(crate) fn main(args: CheckArgs) -> Result<u8, String> {
     if budgets.is_empty() {
         return Err("there is nothing to check; give a budget such as --max-ram 8GiB, or a --baseline".into());
     }
-    let reports: Vec<Report> = runs.iter().map(|run| check(run, &budgets)).collect();
+    let mut reports: Vec<Report> = runs.iter().map(|run| check(run, &budgets)).collect();
+    tell_apart(&mut reports);
     super::out::print(&match args.format {
         Format::Text => all_text(&reports),
         Format::Junit => junit(&reports),
@@ -109,6 +110,17 @@ pub(crate) fn main(args: CheckArgs) -> Result<u8, String> {
     let codes: Vec<u8> = reports.iter().map(|report| report.exit_code(args.strict)).collect();
     let worst = [EXIT_EXCEEDED, EXIT_UNDECIDED].into_iter().find(|code| codes.contains(code));
     Ok(worst.unwrap_or(0))
+}
+
+/// Runs of one name get their identifier beside it: a CI service shows results by label.
+fn tell_apart(reports: &mut [Report]) {
+    let labels: Vec<String> = reports.iter().map(|report| report.label.clone()).collect();
+    for report in reports {
+        if labels.iter().filter(|label| **label == report.label).count() > 1 && report.label != report.run_id
+        {
+            report.label = format!("{} {}", report.label, report.run_id);
+        }
+    }
 }
 
 /// The run is named only where there are several.

@@ -1,5 +1,6 @@
 //! `jobmeter compare`: runs side by side, and whether the difference is more than noise.
 
+use super::phases_from::PhasesFromArgs;
 use super::views::{Phases, load_runs};
 use jobmeter_core::units::parse_ratio;
 use jobmeter_insight::check::EXIT_EXCEEDED;
@@ -44,16 +45,23 @@ pub(crate) struct CompareArgs {
     /// Exit with 123 if any figure regressed
     #[arg(long)]
     fail_on_regression: bool,
+    #[command(flatten)]
+    phases: PhasesFromArgs,
 }
 
 pub(crate) fn main(args: CompareArgs) -> Result<u8, String> {
+    let phases = args.phases.read()?;
     let groups = args
         .sets
         .iter()
         .map(|set| {
-            Ok(Group { label: set.clone(), runs: load_runs(std::slice::from_ref(set), Phases::Read)? })
+            Ok(Group {
+                label: set.clone(),
+                runs: load_runs(std::slice::from_ref(set), Phases::Read(&phases))?,
+            })
         })
         .collect::<Result<Vec<Group>, String>>()?;
+    phases.finish()?;
     let options = Options { alpha: args.alpha, min_effect_ratio: args.min_effect, also: args.also };
     let comparison = compare(&groups, &options).map_err(|error| error.to_string())?;
     super::out::print(&match args.format {

@@ -1,17 +1,21 @@
 //! What `plot` and `report` have in common: recorded runs read and reduced for drawing, files written whole.
 
+use super::phases_from::{PhasesFrom, PhasesFromArgs};
 use super::{load, measure};
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::{RunData, SeriesBuilder, format};
 use std::path::Path;
 
 /// The runs that the selectors name, each read once in constant memory.
-pub(crate) fn runs(selectors: &[String]) -> Result<Vec<RunData>, String> {
-    selectors.iter().map(|selector| run(selector)).collect()
+pub(crate) fn runs(selectors: &[String], phases: &PhasesFromArgs) -> Result<Vec<RunData>, String> {
+    let phases = phases.read()?;
+    let runs = selectors.iter().map(|selector| run(selector, &phases)).collect::<Result<_, _>>()?;
+    phases.finish()?;
+    Ok(runs)
 }
 
-fn run(selector: &str) -> Result<RunData, String> {
-    let recorded = load::run(selector)?;
+fn run(selector: &str, phases: &PhasesFrom) -> Result<RunData, String> {
+    let recorded = phases.attach(load::run(selector)?);
     let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
     recorded.replay(&mut builder);
     let summary = load::summary_of(&recorded);

@@ -1,5 +1,6 @@
 //! `jobmeter export`: the tables of a run for other programs.
 
+use super::phases_from::PhasesFromArgs;
 use jobmeter_record::export::layout::{Layout, export_layout, write_layout};
 use jobmeter_record::export::{Format, export_file, export_folder, export_sqlite, write_table};
 use jobmeter_record::table::Table;
@@ -37,6 +38,8 @@ pub(crate) struct ExportArgs {
     /// Replace existing files
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    phases: PhasesFromArgs,
 }
 
 pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
@@ -47,6 +50,9 @@ pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
         .select(&args.run)
         .and_then(|path| Run::open(&path))
         .map_err(|error| error.to_string())?;
+    let phases = args.phases.read()?;
+    let run = phases.attach(run);
+    phases.finish()?;
     match carry_out(&run, &plan, output, args.force) {
         // A reader that has seen enough (`| head`) is no error.
         Err(error) if output.is_none() && error.io_kind() == Some(ErrorKind::BrokenPipe) => Ok(0),

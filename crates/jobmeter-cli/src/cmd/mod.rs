@@ -15,6 +15,7 @@ pub(crate) mod ls;
 pub(crate) mod mark;
 pub(crate) mod measure;
 pub(crate) mod out;
+pub(crate) mod phases_from;
 pub(crate) mod plot;
 pub(crate) mod pricing;
 pub(crate) mod prune;

@@ -1,6 +1,7 @@
 //! `jobmeter plot`: charts of recorded runs as a picture.
 
 use super::drawn;
+use super::phases_from::PhasesFromArgs;
 use jobmeter_report::plot::{self, PlotOptions, Theme};
 use std::path::PathBuf;
 
@@ -31,6 +32,8 @@ pub(crate) struct PlotArgs {
     /// Overwrite a file that exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    phases: PhasesFromArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -57,7 +60,7 @@ pub(crate) fn main(args: PlotArgs) -> Result<u8, String> {
         ThemeName::Dark => Theme::Dark,
     };
     let options = PlotOptions { theme, width: args.width, panels: args.metrics, heading: true };
-    let runs = drawn::runs(&args.runs)?;
+    let runs = drawn::runs(&args.runs, &args.phases)?;
     let scene = plot::scene(&runs, &options).map_err(|error| error.to_string())?;
     let bytes = if is_png {
         plot::to_png(&scene, f32::from(args.scale)).map_err(|error| error.to_string())?

@@ -1,5 +1,6 @@
 //! `jobmeter report`: one self-contained page about recorded runs.
 
+use super::phases_from::PhasesFromArgs;
 use super::pricing::{Market, PricingArgs};
 use super::{drawn, measure};
 use jobmeter_insight::Error;
@@ -21,6 +22,9 @@ pub(crate) struct ReportArgs {
     /// The page
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Charts as drawings, without any script: for mail and for viewers that run none
+    #[arg(long = "static")]
+    is_static: bool,
     /// Open it in the browser
     #[arg(long)]
     open: bool,
@@ -28,18 +32,21 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
+    phases: PhasesFromArgs,
+    #[command(flatten)]
     pricing: PricingArgs,
 }
 
 pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
     let market = args.pricing.market()?;
-    let mut runs = drawn::runs(&args.runs)?;
+    let mut runs = drawn::runs(&args.runs, &args.phases)?;
     for run in &mut runs {
         run.advice = advise(run, &market)?;
     }
-    let page = html::render(&runs).map_err(|error| error.to_string())?;
+    let page = if args.is_static { html::render_static(&runs) } else { html::render(&runs) };
+    let page = page.map_err(|error| error.to_string())?;
     drawn::write(&args.output, page.as_bytes(), args.force)?;
-    if !html::is_interactive() {
+    if !args.is_static && !html::is_interactive() {
         let note =
             "jobmeter: interactive charts were not built in; the page has drawn ones (build with `make web`)";
         writeln!(std::io::stderr(), "{note}").map_err(|error| error.to_string())?;

@@ -2,12 +2,13 @@
 //! Recomputed after a crash.
 
 use super::measure::{Format, to_json};
+use super::phases_from::PhasesFromArgs;
 use super::{load, out, terminal};
 use crate::config::Settings;
-use jobmeter_core::Summary;
+use jobmeter_core::{Column, Event, Sink, Summary};
 use jobmeter_record::Run;
-use jobmeter_record::table::{Phase, ProcessRow};
-use jobmeter_report::text::{self, Color, PhaseLine, ProcessLine, Style, Units};
+use jobmeter_record::table::{Phase, PhaseBuilder, PhaseTable, ProcessBuilder, ProcessRow};
+use jobmeter_report::text::{self, Color, ProcessLine, Style, Units};
 use jobmeter_report::{RunData, SeriesBuilder};
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal;
@@ -21,6 +22,7 @@ const JSON_CELLS: usize = 120;
 #[command(after_help = "Examples:
   jobmeter show last
   jobmeter show name:train --phases
+  jobmeter show last --phases-from sub-tracking.csv
   jobmeter show last~1 --processes --json
   jobmeter show last --timeline")]
 pub(crate) struct ShowArgs {
@@ -48,11 +50,17 @@ pub(crate) struct ShowArgs {
     /// Units of the text: si, iec, or choices such as ram=GiB,gpu=MiB,time=h
     #[arg(long, value_name = "UNITS")]
     units: Option<Units>,
+    #[command(flatten)]
+    more_phases: PhasesFromArgs,
 }
 
-pub(crate) fn main(args: ShowArgs) -> Result<u8, String> {
+pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let settings = Settings::load()?;
-    let run = load::run(&args.run)?;
+    let phases = args.more_phases.read()?;
+    let run = phases.attach(load::run(&args.run)?);
+    phases.finish()?;
+    // Who brings phases wants to see them.
+    args.phases |= !phases.is_empty();
     let summary = load::summary_of(&run);
     let is_json = args.json || args.format.or(settings.format) == Some(Format::Json);
     let has_views = args.processes || args.phases || args.timeline;
@@ -67,40 +75,93 @@ pub(crate) fn main(args: ShowArgs) -> Result<u8, String> {
     })
 }
 
+/// Whatever views are asked for, the file is read once.
+#[derive(Default)]
+struct Views {
+    processes: Option<ProcessBuilder>,
+    phases: Option<PhaseBuilder<PhaseTable>>,
+    timeline: Option<SeriesBuilder>,
+}
+
+impl Views {
+    fn sinks(&mut self) -> impl Iterator<Item = &mut dyn Sink> {
+        let processes = self.processes.as_mut().map(|sink| sink as &mut dyn Sink);
+        let phases = self.phases.as_mut().map(|sink| sink as &mut dyn Sink);
+        let timeline = self.timeline.as_mut().map(|sink| sink as &mut dyn Sink);
+        [processes, phases, timeline].into_iter().flatten()
+    }
+}
+
+impl Sink for Views {
+    fn define(&mut self, column: &Column) {
+        self.sinks().for_each(|sink| sink.define(column));
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.sinks().for_each(|sink| sink.event(event));
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.sinks().for_each(|sink| sink.tick(t_ns, values));
+    }
+}
+
+/// What the views show, where they are asked for.
+struct Shown {
+    processes: Option<Vec<ProcessRow>>,
+    phases: Option<Vec<Phase>>,
+    timeline: Option<RunData>,
+}
+
+/// `cells` is the width of the timeline, which is reduced to a few ticks per cell and keeps every peak.
+fn read_views(args: &ShowArgs, run: &Run, summary: &Summary, cells: usize) -> Shown {
+    let mut views = Views {
+        processes: args.processes.then(ProcessBuilder::default),
+        phases: args.phases.then(|| PhaseBuilder::new(PhaseTable::default())),
+        timeline: args.timeline.then(|| SeriesBuilder::new(cells.max(16) * 4)),
+    };
+    run.replay(&mut views);
+    Shown {
+        processes: views.processes.map(ProcessBuilder::into_rows),
+        phases: views.phases.map(|builder| builder.finish(summary.run.wall_ns).into_phases()),
+        timeline: views.timeline.map(|builder| builder.finish(String::new(), summary.clone())),
+    }
+}
+
 fn views_text(args: &ShowArgs, run: &Run, summary: Summary, style: Style) -> String {
     let width = terminal::width();
+    let cells = width.unwrap_or(terminal::USUAL_WIDTH);
+    let shown = read_views(args, run, &summary, cells);
     let mut parts = Vec::new();
-    if args.processes {
-        let lines: Vec<ProcessLine> = run.processes().into_iter().map(process_line).collect();
+    if let Some(rows) = shown.processes {
+        let lines: Vec<ProcessLine> = rows.into_iter().map(process_line).collect();
         parts.push(text::processes(&lines, &summary, width, style));
     }
-    if args.phases {
-        let lines: Vec<PhaseLine> = run.phases().into_iter().map(phase_line).collect();
-        parts.push(text::phases(&lines, width, style));
+    if let Some(phases) = shown.phases {
+        parts.push(text::phases(&phases, width, style));
     }
-    if args.timeline {
-        let width = width.unwrap_or(terminal::USUAL_WIDTH);
-        parts.push(text::timeline(&drawn(run, summary, width), width, style));
+    if let Some(data) = shown.timeline {
+        parts.push(text::timeline(&data, cells, style));
     }
     parts.join("\n")
 }
 
 fn views_json(args: &ShowArgs, run: &Run, summary: Summary) -> Result<String, String> {
     let wrong = |error: serde_json::Error| format!("cannot write the run as JSON: {error}");
+    let shown = read_views(args, run, &summary, JSON_CELLS);
     let mut views = Map::new();
     views.insert("schema_version".to_owned(), json!(VIEWS_SCHEMA_VERSION));
     views.insert("run_id".to_owned(), json!(summary.run.id));
-    if args.processes {
-        views.insert("processes".to_owned(), serde_json::to_value(run.processes()).map_err(wrong)?);
+    if let Some(rows) = shown.processes {
+        views.insert("processes".to_owned(), serde_json::to_value(rows).map_err(wrong)?);
         // Whether the list is whole.
         let total = summary.combined.get("processes_total");
         views.insert("processes_total".to_owned(), serde_json::to_value(total).map_err(wrong)?);
     }
-    if args.phases {
-        views.insert("phases".to_owned(), serde_json::to_value(run.phases()).map_err(wrong)?);
+    if let Some(phases) = shown.phases {
+        views.insert("phases".to_owned(), serde_json::to_value(phases).map_err(wrong)?);
     }
-    if args.timeline {
-        let data = drawn(run, summary, JSON_CELLS);
+    if let Some(data) = shown.timeline {
         views.insert(
             "timeline".to_owned(),
             json!({
@@ -115,13 +176,6 @@ fn views_json(args: &ShowArgs, run: &Run, summary: Summary) -> Result<String, St
     Ok(text + "\n")
 }
 
-/// Reduced to a few ticks per cell, which keeps every peak.
-fn drawn(run: &Run, summary: Summary, cells: usize) -> RunData {
-    let mut builder = SeriesBuilder::new(cells.max(16) * 4);
-    run.replay(&mut builder);
-    builder.finish(String::new(), summary)
-}
-
 fn process_line(row: ProcessRow) -> ProcessLine {
     ProcessLine {
         pid: row.pid,
@@ -133,23 +187,5 @@ fn process_line(row: ProcessRow) -> ProcessLine {
         peak_rss_bytes: row.peak_rss_bytes,
         exit_code: row.exit_code,
         signal: row.signal,
-    }
-}
-
-fn phase_line(phase: Phase) -> PhaseLine {
-    PhaseLine {
-        name: phase.name,
-        calls: phase.calls,
-        open_calls: phase.open_calls,
-        time_total_ns: phase.time_total_ns,
-        time_min_ns: phase.time_min_ns,
-        time_mean_ns: phase.time_mean_ns,
-        time_max_ns: phase.time_max_ns,
-        time_std_ns: phase.time_std_ns,
-        cpu_ns: phase.cpu_ns,
-        peak_rss_bytes: phase.peak_rss_bytes,
-        read_storage_bytes: phase.read_storage_bytes,
-        write_storage_bytes: phase.write_storage_bytes,
-        peak_gpu_memory_bytes: phase.peak_gpu_memory_bytes,
     }
 }

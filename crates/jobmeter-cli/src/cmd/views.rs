@@ -1,5 +1,6 @@
 //! Runs by selector, for the subcommands that look at finished runs.
 
+use super::phases_from::PhasesFrom;
 use jobmeter_core::Summary;
 use jobmeter_insight::compare::{PhaseFigures, RunView};
 use jobmeter_record::Run;
@@ -26,15 +27,16 @@ enum One {
 }
 
 /// Phases are in the ticks, not in the summary: reading them takes the whole file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phases {
-    Read,
+#[derive(Clone, Copy)]
+pub(crate) enum Phases<'a> {
+    /// The run's own and these.
+    Read(&'a PhasesFrom),
     Skip,
 }
 
 /// The runs that the selectors name, in their order. Besides what the store understands (a run file, `last~2`,
 /// an id, `name:train`, `train:*`), a selector may be a summary's JSON file or a directory of either kind.
-pub(crate) fn load_runs(selectors: &[String], phases: Phases) -> Result<Vec<RunView>, String> {
+pub(crate) fn load_runs(selectors: &[String], phases: Phases<'_>) -> Result<Vec<RunView>, String> {
     let mut runs = Vec::new();
     for selector in selectors {
         let path = Path::new(selector);
@@ -76,14 +78,14 @@ fn run_files(directory: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-fn load_path(path: &Path, phases: Phases) -> Result<Vec<RunView>, String> {
+fn load_path(path: &Path, phases: Phases<'_>) -> Result<Vec<RunView>, String> {
     let shown = path.to_string_lossy();
     if is_json(path) {
         return load_json(path, &shown);
     }
     let run = Run::open(path).map_err(|error| error.to_string())?;
     let phases = match phases {
-        Phases::Read => run.phases().into_iter().map(phase_figures).collect(),
+        Phases::Read(more) => more.attach(run.clone()).phases().into_iter().map(phase_figures).collect(),
         Phases::Skip => Vec::new(),
     };
     Ok(vec![view(super::load::summary_of(&run), phases, &shown)])
@@ -94,10 +96,10 @@ fn phase_figures(phase: Phase) -> PhaseFigures {
         name: phase.name,
         calls: phase.calls,
         time_ns: phase.time_total_ns,
-        cpu_ns: phase.cpu_ns,
-        peak_rss_bytes: phase.peak_rss_bytes,
-        read_bytes: phase.read_storage_bytes,
-        write_bytes: phase.write_storage_bytes,
+        cpu_ns: phase.used.cpu_ns,
+        peak_rss_bytes: phase.used.peak_rss_bytes,
+        read_bytes: phase.used.read_storage_bytes,
+        write_bytes: phase.used.write_storage_bytes,
     }
 }
 

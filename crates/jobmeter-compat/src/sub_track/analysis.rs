@@ -20,12 +20,7 @@ struct Stamp {
 
 pub fn analyze(tracking: &Path, sub_tracking: &Path) -> Result<SubTrackingResults, CompatError> {
     let (fixed, rows) = read_tracking(tracking)?;
-    let mut blocks: BTreeMap<String, Vec<Stamp>> = BTreeMap::new();
-    for row in read_sub_tracking(sub_tracking)? {
-        let (name, stamp) = stamp(&row)?;
-        blocks.entry(name).or_default().push(stamp);
-    }
-    let blocks = blocks.into_iter().map(|(name, stamps)| {
+    let blocks = blocks(sub_tracking)?.into_iter().map(|(name, stamps)| {
         let spans = spans(&name, stamps)?;
         Ok(block(name, &spans, &rows))
     });
@@ -34,6 +29,45 @@ pub fn analyze(tracking: &Path, sub_tracking: &Path) -> Result<SubTrackingResult
         static_data: Node::Map(fixed),
         blocks: blocks.collect::<Result<_, CompatError>>()?,
     })
+}
+
+/// A call of a code block as a sub-tracking file notes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Hostile text.
+    pub name: String,
+    pub process_id: i64,
+    /// Unix seconds, as Python's `time.time()` gives them.
+    pub begin_s: f64,
+    /// `None`: it began and never stopped.
+    pub end_s: Option<f64>,
+}
+
+/// Every call that a sub-tracking file notes.
+pub fn calls(sub_tracking: &Path) -> Result<Vec<Call>, CompatError> {
+    let mut all = Vec::new();
+    for (name, stamps) in blocks(sub_tracking)? {
+        let (spans, open) = pair(&name, stamps)?;
+        let ended =
+            spans.into_iter().map(|(process_id, (begin_s, end_s))| (process_id, begin_s, Some(end_s)));
+        let open = open.into_iter().map(|(process_id, begin_s)| (process_id, begin_s, None));
+        all.extend(ended.chain(open).map(|(process_id, begin_s, end_s)| Call {
+            name: name.clone(),
+            process_id,
+            begin_s,
+            end_s,
+        }));
+    }
+    Ok(all)
+}
+
+fn blocks(sub_tracking: &Path) -> Result<BTreeMap<String, Vec<Stamp>>, CompatError> {
+    let mut blocks: BTreeMap<String, Vec<Stamp>> = BTreeMap::new();
+    for row in read_sub_tracking(sub_tracking)? {
+        let (name, stamp) = stamp(&row)?;
+        blocks.entry(name).or_default().push(stamp);
+    }
+    Ok(blocks)
 }
 
 fn stamp(row: &Row) -> Result<(String, Stamp), CompatError> {
@@ -46,10 +80,17 @@ fn stamp(row: &Row) -> Result<(String, Stamp), CompatError> {
     Ok((name.clone(), Stamp { process_id: process_id as i64, is_start: position == 0.0, at }))
 }
 
-/// Start and stop of each call, by process and in order of time. Calls of one process may nest.
-fn spans(name: &str, mut stamps: Vec<Stamp>) -> Result<Vec<Span>, CompatError> {
+/// Start and stop of each call, by process and in order of time.
+fn spans(name: &str, stamps: Vec<Stamp>) -> Result<Vec<Span>, CompatError> {
+    Ok(pair(name, stamps)?.0.into_iter().map(|(_, span)| span).collect())
+}
+
+type OpenCalls = Vec<(i64, f64)>;
+
+/// The calls with their process, and those that never stopped. Calls of one process may nest.
+fn pair(name: &str, mut stamps: Vec<Stamp>) -> Result<(Vec<(i64, Span)>, OpenCalls), CompatError> {
     stamps.sort_by(|a, b| a.process_id.cmp(&b.process_id).then(a.at.total_cmp(&b.at)));
-    let mut open: Vec<(i64, f64)> = Vec::new();
+    let mut open: OpenCalls = Vec::new();
     let mut spans: Vec<(i64, Span)> = Vec::new();
     for stamp in stamps {
         if stamp.is_start {
@@ -70,7 +111,7 @@ fn spans(name: &str, mut stamps: Vec<Stamp>) -> Result<Vec<Span>, CompatError> {
     spans.sort_by(|(a, (a_begin, a_end)), (b, (b_begin, b_end))| {
         a.cmp(b).then(a_begin.total_cmp(b_begin)).then(a_end.total_cmp(b_end))
     });
-    Ok(spans.into_iter().map(|(_, span)| span).collect())
+    Ok((spans, open))
 }
 
 fn block(name: String, spans: &[Span], rows: &[Row]) -> CodeBlock {

@@ -6,7 +6,7 @@ mod comparison;
 mod fixed;
 mod results;
 
-pub use analysis::analyze;
+pub use analysis::{Call, analyze, calls};
 pub use combine::combine;
 pub use comparison::{CompareOptions, Comparison};
 pub use results::{ComparisonResults, SubTrackingResults};

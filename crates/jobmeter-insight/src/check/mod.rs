@@ -160,7 +160,7 @@ fn line(run: &RunView, budget: &Budget) -> Line {
         quality: figure.quality,
         outcome,
         reason: match (why, figure.reason) {
-            (Some(why), Some(reason)) if outcome == Outcome::Unknown => Some(format!("{why}: {reason}")),
+            (Some(why), Some(reason)) if value.is_none() => Some(format!("{why}: {reason}")),
             (why, reason) => why.or(reason),
         },
     }
@@ -178,13 +178,17 @@ fn decide(
         return (Outcome::Exceeded, None);
     }
     if let Some(upper) = upper {
-        return if upper > limit {
-            (
+        let is_measured = value.is_some() && quality != Quality::LowerBound;
+        return match (upper > limit, least) {
+            (false, _) if is_measured => (Outcome::Holds, None),
+            (false, _) => (Outcome::Holds, Some("decided by the upper bound: even that is within it".into())),
+            (true, Some(_)) => (
                 Outcome::CannotExclude,
                 Some("the truth lies below an upper bound that is above the budget".into()),
-            )
-        } else {
-            (Outcome::Holds, None)
+            ),
+            (true, None) => {
+                (Outcome::Unknown, Some("only an upper bound is known, and that is above the budget".into()))
+            }
         };
     }
     match (value, quality) {

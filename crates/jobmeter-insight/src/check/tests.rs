@@ -37,6 +37,18 @@ fn every_outcome_and_its_exit_code() {
             0,
             0,
         ),
+        (
+            Figure { upper: Some(Number::Int(101)), ..Figure::unavailable("only a bound") },
+            Outcome::Unknown,
+            EXIT_UNDECIDED,
+            EXIT_UNDECIDED,
+        ),
+        (
+            Figure { upper: Some(Number::Int(99)), ..Figure::int(90, Quality::LowerBound) },
+            Outcome::Holds,
+            0,
+            0,
+        ),
         (Figure::float(f64::NAN, Quality::Exact), Outcome::Unknown, EXIT_UNDECIDED, EXIT_UNDECIDED),
     ];
     for (figure, outcome, code, strict_code) in cases {
@@ -45,6 +57,21 @@ fn every_outcome_and_its_exit_code() {
         assert_eq!((report.exit_code(false), report.exit_code(true)), (code, strict_code), "{figure:?}");
         assert_eq!(text(&report).lines().count(), 1);
     }
+}
+
+#[test]
+fn a_budget_that_only_the_upper_bound_decides_says_so() {
+    let figure = Figure { upper: Some(Number::Int(99)), ..Figure::unavailable("too short to be seen") };
+    let line = text(&ram(figure, 100));
+    assert_eq!(
+        line,
+        "holds           RAM, peak at most 99 B, budget 100 B; decided by the upper bound: even that is within \
+         it: too short to be seen\n"
+    );
+    let figure = Figure { upper: Some(Number::Int(99)), ..Figure::int(90, Quality::LowerBound) };
+    assert!(
+        text(&ram(figure, 100)).contains("90 B (at most 99 B), budget 100 B; decided by the upper bound")
+    );
 }
 
 #[test]

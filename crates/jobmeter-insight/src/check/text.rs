@@ -23,9 +23,13 @@ pub(super) fn sentence(line: &Line) -> String {
     match (line.value, line.lower) {
         (Some(value), _) => text += &format!(" {}", write(value)),
         (None, Some(lower)) => text += &format!(" at least {}", write(lower)),
+        (None, None) if line.upper.is_some() => {}
         (None, None) => text += " unknown",
     }
-    if let Some(upper) = line.upper.filter(|upper| Some(*upper) != line.value) {
+    let is_only_bound = line.value.or(line.lower).is_none();
+    if let Some(upper) = line.upper.filter(|_| is_only_bound) {
+        text += &format!(" at most {}", write(upper));
+    } else if let Some(upper) = line.upper.filter(|upper| Some(*upper) != line.value) {
         text += &format!(" (at most {})", write(upper));
     }
     if let Some(limit) = line.limit {

@@ -14,6 +14,10 @@ pub fn markdown(comparison: &Comparison, all: bool) -> String {
     };
     let (worse, better) = (named(Verdict::Regression), named(Verdict::Improvement));
     out += &match (worse.is_empty(), better.is_empty()) {
+        // Silence for lack of runs is not the same as silence for lack of a difference.
+        (true, true) if comparison.with_verdict(Verdict::Noise).next().is_none() => {
+            "Too few runs to tell a difference from noise.\n\n".to_owned()
+        }
         (true, true) => "No difference beyond noise was found.\n\n".to_owned(),
         (false, true) => format!("Regression: {worse}.\n\n"),
         (true, false) => format!("Improvement: {better}.\n\n"),

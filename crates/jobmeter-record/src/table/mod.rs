@@ -8,9 +8,13 @@ mod phase_rows;
 mod phases;
 mod processes;
 mod samples;
+mod spans;
+mod used;
 
-pub use phases::{Phase, PhaseBuilder, Span};
+pub use phases::{PhaseBuilder, TakeSpan};
 pub use processes::{ProcessBuilder, ProcessRow};
+pub use spans::{Phase, PhaseTable, Span};
+pub use used::{Course, Used};
 
 use crate::error::RecordError;
 use crate::reader::{Damage, Run};

@@ -1,6 +1,8 @@
 //! Phases and their calls as rows.
 
-use super::phases::{Phase, PhaseBuilder, Span};
+use super::phases::{PhaseBuilder, TakeSpan};
+use super::spans::{Phase, PhaseTable, Span};
+use super::used::Used;
 use super::{Cell, CellKind, Field, RowSink, field};
 use crate::error::RecordError;
 use crate::reader::{Damage, Run};
@@ -8,9 +10,7 @@ use crate::reader::{Damage, Run};
 impl Run {
     /// Every call of every phase, in the order they ended.
     pub fn spans(&self) -> Vec<Span> {
-        let mut spans = Vec::new();
-        replay_spans(self, |span| spans.push(span));
-        spans
+        replay_spans(self, Vec::new()).0
     }
 
     /// Phases by name, in the order they first began.
@@ -19,35 +19,27 @@ impl Run {
     }
 }
 
-fn replay_spans(run: &Run, take: impl FnMut(Span)) -> Option<Damage> {
-    let mut builder = PhaseBuilder::new(take);
-    let damage = run.replay(&mut builder).damage;
-    builder.finish();
-    damage
+fn replay_spans<S: TakeSpan>(run: &Run, taker: S) -> (S, Option<Damage>) {
+    let mut builder = PhaseBuilder::new(taker);
+    let replayed = run.replay(&mut builder);
+    let taker = builder.finish(replayed.summary.and_then(|summary| summary.run.wall_ns));
+    (taker, replayed.damage)
 }
 
 fn collect_phases(run: &Run) -> (Vec<Phase>, Option<Damage>) {
-    let mut phases: std::collections::HashMap<String, Phase> = Default::default();
-    let damage = replay_spans(run, |span| match phases.get_mut(&span.name) {
-        Some(phase) => phase.add(&span),
-        None => {
-            phases.insert(span.name.clone(), Phase::first(&span));
-        }
-    });
-    let mut phases: Vec<Phase> = phases.into_values().collect();
-    phases.sort_by(|a, b| (a.first_begin_ns, &a.name).cmp(&(b.first_begin_ns, &b.name)));
-    (phases, damage)
+    let (table, damage) = replay_spans(run, PhaseTable::default());
+    (table.into_phases(), damage)
 }
 
-const USED: [&str; 7] = [
-    "cpu_ns",
-    "read_storage_bytes",
-    "write_storage_bytes",
-    "read_chars_bytes",
-    "write_chars_bytes",
-    "peak_rss_bytes",
-    "peak_gpu_memory_bytes",
-];
+fn with_used(own: &[(&str, CellKind)]) -> Vec<Field> {
+    let used = Used::NOTHING_KNOWN.figures();
+    let used = used.iter().map(|(name, kind, _)| (*name, *kind));
+    own.iter().copied().chain(used).map(|(name, kind)| field(name, kind)).collect()
+}
+
+fn row<'a>(own: &[Cell<'a>], used: &Used) -> Vec<Cell<'a>> {
+    own.iter().copied().chain(used.figures().map(|(_, _, cell)| cell)).collect()
+}
 
 pub(super) fn phase_fields() -> Vec<Field> {
     use CellKind::{Real, Text, Unsigned};
@@ -62,13 +54,13 @@ pub(super) fn phase_fields() -> Vec<Field> {
         ("time_max_ns", Unsigned),
         ("time_std_ns", Real),
     ];
-    own.into_iter().chain(USED.map(|name| (name, Unsigned))).map(|(name, kind)| field(name, kind)).collect()
+    with_used(&own)
 }
 
 pub(super) fn write_phases(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
     let (phases, damage) = collect_phases(run);
     for phase in &phases {
-        sink.row(&[
+        let own = [
             Cell::Text(&phase.name),
             Cell::Unsigned(phase.calls),
             Cell::Unsigned(phase.open_calls),
@@ -78,14 +70,8 @@ pub(super) fn write_phases(run: &Run, sink: &mut dyn RowSink) -> Result<Option<D
             Cell::Real(phase.time_mean_ns),
             Cell::Unsigned(phase.time_max_ns),
             Cell::Real(phase.time_std_ns),
-            phase.cpu_ns.into(),
-            phase.read_storage_bytes.into(),
-            phase.write_storage_bytes.into(),
-            phase.read_chars_bytes.into(),
-            phase.write_chars_bytes.into(),
-            phase.peak_rss_bytes.into(),
-            phase.peak_gpu_memory_bytes.into(),
-        ])?;
+        ];
+        sink.row(&row(&own, &phase.used))?;
     }
     Ok(damage)
 }
@@ -101,16 +87,16 @@ pub(super) fn span_fields() -> Vec<Field> {
         ("end_ns", Unsigned),
         ("closed", Unsigned),
     ];
-    own.into_iter().chain(USED.map(|name| (name, Unsigned))).map(|(name, kind)| field(name, kind)).collect()
+    with_used(&own)
 }
 
 pub(super) fn write_spans(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
     let mut failed = None;
-    let damage = replay_spans(run, |span| {
+    let (_, damage) = replay_spans(run, |span: Span| {
         if failed.is_some() {
             return;
         }
-        let cells = [
+        let own = [
             Cell::Text(&span.name),
             Cell::Signed(i64::from(span.pid)),
             Cell::Signed(i64::from(span.tid)),
@@ -118,15 +104,8 @@ pub(super) fn write_spans(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Da
             Cell::Unsigned(span.begin_ns),
             Cell::Unsigned(span.end_ns),
             Cell::Unsigned(u64::from(span.closed)),
-            span.cpu_ns.into(),
-            span.read_storage_bytes.into(),
-            span.write_storage_bytes.into(),
-            span.read_chars_bytes.into(),
-            span.write_chars_bytes.into(),
-            span.peak_rss_bytes.into(),
-            span.peak_gpu_memory_bytes.into(),
         ];
-        failed = sink.row(&cells).err();
+        failed = sink.row(&row(&own, &span.used)).err();
     });
     failed.map_or(Ok(damage), Err)
 }

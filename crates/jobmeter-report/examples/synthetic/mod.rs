@@ -103,6 +103,8 @@ fn columns(gpu: bool) -> Vec<Column> {
     if gpu {
         columns.push(Column::of(Scope::Combined, M::GpuMemoryBytes));
         columns.push(Column::of(Scope::Combined, M::GpuBusyPpm));
+        columns.push(Column::of(Scope::System, M::GpuBusyPpm));
+        columns.push(Column::of(Scope::System, M::GpuEnergyUj));
         for gpu in 0..2 {
             let name = format!("GPU-5f0c1a2e-0000-0000-0000-00000000000{gpu}");
             columns.extend(
@@ -198,6 +200,7 @@ fn value(column: &Column, plan: &Plan, at: f64, tick: u64, seed: u64, total: &mu
         M::GpuBusyPpm => {
             (if at > 0.3 && at < 0.85 { 0.82 + 0.17 * noise(tick ^ seed) } else { 0.01 } * 1e6) as u64
         }
+        M::GpuEnergyUj => count(if at > 0.3 && at < 0.85 { 660.0 } else { 110.0 } * 1e6),
         M::GpuPowerMw => {
             (if at > 0.3 && at < 0.85 { 310.0 + 40.0 * noise(tick ^ seed) } else { 55.0 } * 1e3) as u64
         }

@@ -1,6 +1,6 @@
 use super::*;
 use jobmeter_core::summary::{Limits, Overhead, SCHEMA_VERSION};
-use jobmeter_core::{MarkKind, Metric, ProcessId, RunInfo, Scope, Verdict};
+use jobmeter_core::{MarkKind, Metric, ProcessId, Quality, RunInfo, Scope, Verdict};
 use proptest::prelude::*;
 
 pub(crate) fn empty_summary() -> Summary {
@@ -185,9 +185,10 @@ fn phases_nest_and_those_left_open_end_with_the_run() {
     assert_eq!(spans, [("outer", 0, 100, 0), ("inner", 10, 20, 1), ("inner", 30, 50, 1)]);
     let inner = &run.phases[1];
     assert_eq!(
-        (inner.calls, inner.total_ns, inner.min_ns, inner.max_ns, inner.std_ns),
-        (2, 30, 10, 20, Some(5))
+        (inner.calls, inner.time_total_ns, inner.time_min_ns, inner.time_max_ns, inner.time_std_ns),
+        (2, 30, 10, 20, 5.0)
     );
+    assert_eq!(inner.used.cpu_ns, None, "without ticks nothing is known, least of all zero");
     assert_eq!(run.marks.len(), 1);
 }
 
@@ -247,12 +248,14 @@ fn a_phase_shorter_than_a_tick_has_exact_cpu_time() {
         builder.tick(1_000_000_000, &[Some(900_000_000), Some(1_000)]);
         let run = builder.finish("exact", empty_summary());
         let row = &run.phases[0];
-        assert_eq!((row.total_ns, row.cpu_ns, row.peak_rss_bytes), (1_500, Some(1_200), Some(90)));
+        let used = row.used;
+        assert_eq!((row.time_total_ns, used.cpu_ns, used.peak_rss_bytes), (1_500, Some(1_200), Some(90)));
+        assert_eq!(used.quality, Quality::Exact);
     }
 }
 
 #[test]
-fn a_phase_whose_boundary_was_not_measured_has_unknown_cpu_time() {
+fn a_phase_whose_boundary_was_not_measured_has_sampled_cpu_time() {
     let mut builder = SeriesBuilder::new(16);
     builder.define(&Column::of(Scope::Combined, Metric::CpuNs));
     builder.tick(0, &[Some(0)]);
@@ -260,5 +263,7 @@ fn a_phase_whose_boundary_was_not_measured_has_unknown_cpu_time() {
     builder.tick(1_000, &[Some(400)]);
     builder.event(&mark(1_000, "loose", MarkKind::End));
     let run = builder.finish("loose", empty_summary());
-    assert_eq!((run.phases[0].total_ns, run.phases[0].cpu_ns), (500, None));
+    let phase = &run.phases[0];
+    assert_eq!((phase.time_total_ns, phase.used.cpu_ns), (500, Some(200)));
+    assert_eq!(phase.used.quality, Quality::Sampled);
 }

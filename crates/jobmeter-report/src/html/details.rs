@@ -7,42 +7,6 @@ use jobmeter_core::{Figure, Scope};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
-pub(super) fn phases(run: &RunData) -> Markup {
-    if run.phases.is_empty() {
-        return html! {};
-    }
-    let time = |ns: Option<u64>| ns.map_or("–".to_owned(), format::duration);
-    let size = |bytes: Option<u64>| bytes.map_or("–".to_owned(), |bytes| format::bytes(bytes as f64));
-    let gpu = run.phases.iter().any(|row| row.peak_gpu_bytes.is_some());
-    html! {
-        section.block aria-label="Phases" {
-            div.block-head { h2 { "Phases" } span.count { (run.phases.len()) } }
-            div.scroll { table.phases {
-                thead { tr {
-                    th scope="col" { "Phase" } th.num scope="col" { "Calls" } th.num scope="col" { "Time" }
-                    th.num scope="col" { "Shortest" } th.num scope="col" { "Mean" } th.num scope="col" { "Longest" }
-                    th.num scope="col" { "CPU" } th.num scope="col" { "Peak RAM" } th.num scope="col" { "Read" }
-                    th.num scope="col" { "Written" } @if gpu { th.num scope="col" { "Peak GPU RAM" } }
-                } }
-                tbody { @for row in &run.phases { tr {
-                    th scope="row" { bdi.name { (visible(&row.name, 12_000)) } }
-                    td.num { (format::grouped(row.calls as i64)) }
-                    td.num { (format::duration(row.total_ns)) }
-                    td.num { (format::duration(row.min_ns)) }
-                    td.num { (format::duration(row.mean_ns))
-                        @if let Some(std) = row.std_ns { span.faint { " ± " (format::duration(std)) } } }
-                    td.num { (format::duration(row.max_ns)) }
-                    td.num { (time(row.cpu_ns)) }
-                    td.num { (size(row.peak_rss_bytes)) }
-                    td.num { (size(row.read_bytes)) }
-                    td.num { (size(row.write_bytes)) }
-                    @if gpu { td.num { (size(row.peak_gpu_bytes)) } }
-                } } }
-            } }
-        }
-    }
-}
-
 /// Every figure, one column per scope.
 pub(super) fn figures(run: &RunData) -> Markup {
     let scopes = Scope::ALL.map(|scope| run.summary.scope(scope));

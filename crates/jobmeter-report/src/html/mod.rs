@@ -12,6 +12,7 @@ mod overview;
 mod pack;
 mod page;
 mod payload;
+mod phases;
 mod run;
 mod server;
 

@@ -1,6 +1,6 @@
 //! One run from top to bottom: verdict and key figures, warnings, advice, server and cost, charts, processes, tables.
 
-use super::{details, entities, overview, server};
+use super::{details, entities, overview, phases, server};
 use crate::data::RunData;
 use crate::error::Error;
 use crate::format;
@@ -24,7 +24,7 @@ pub(super) fn section(
             (overview::advice(run))
             (server::section(index, run))
             (charts)
-            (details::phases(run))
+            (phases::table(run))
             (processes(index, run, interactive))
             (details::figures(run))
             (entities::tables(run))

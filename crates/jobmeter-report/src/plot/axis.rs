@@ -7,7 +7,7 @@ use crate::format;
 pub(crate) fn value_axis(measure: Measure, highest: f64, steps: usize) -> (f64, Vec<(f64, String)>) {
     let highest = if highest > 0.0 && highest.is_finite() { highest } else { 1.0 };
     let unit = match measure {
-        Measure::Bytes | Measure::BytesPerSecond => 1024f64.powf(highest.log(1024.0).floor().clamp(0.0, 6.0)),
+        Measure::Bytes | Measure::BytesPerSecond => 1000f64.powf(highest.log(1000.0).floor().clamp(0.0, 6.0)),
         Measure::Ratio => 0.01,
         Measure::Hertz => 1e6,
         _ => 1.0,
@@ -102,10 +102,10 @@ mod tests {
                 assert!((2..=6).contains(&marks.len()), "{marks:?}");
             }
         }
-        let (_, marks) = value_axis(Measure::Bytes, 3.2 * 1024f64.powi(3), 4);
+        let (_, marks) = value_axis(Measure::Bytes, 3.2e9, 4);
         assert_eq!(
             marks.iter().map(|mark| mark.1.as_str()).collect::<Vec<_>>(),
-            ["0 B", "1 GiB", "2 GiB", "3 GiB", "4 GiB"]
+            ["0 B", "1 GB", "2 GB", "3 GB", "4 GB"]
         );
     }
 

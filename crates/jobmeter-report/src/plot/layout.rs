@@ -150,13 +150,24 @@ fn mark_names(scene: &mut Scene, run: &RunData, frame: &Frame, palette: &Palette
     let mut free = frame.x;
     for mark in &run.marks {
         let x = frame.at(mark.t_ns);
-        let name =
-            font::fit(&format::visible(&mark.name, 60), 11.0, false, (frame.x + frame.width - x).min(160.0));
-        if x < free || name.is_empty() {
+        if x < free {
             continue;
         }
-        free = x + font::width(&name, 11.0, false) + 14.0;
-        scene.text((x + 5.0, baseline), 11.0, Anchor::Start, palette.faint, name);
+        let name = font::fit(&format::visible(&mark.name, 60), 11.0, false, 160.0);
+        let length = font::width(&name, 11.0, false) + 5.0;
+        let right = frame.x + frame.width - x;
+        // Near the end of the run a name stands before its mark.
+        if length > right && x - length >= free {
+            scene.text((x - 5.0, baseline), 11.0, Anchor::End, palette.faint, name);
+            free = x + 14.0;
+        } else {
+            let name = font::fit(&name, 11.0, false, right - 5.0);
+            free = x + font::width(&name, 11.0, false) + 14.0;
+            if name.is_empty() {
+                continue;
+            }
+            scene.text((x + 5.0, baseline), 11.0, Anchor::Start, palette.faint, name);
+        }
         scene.segment((x, frame.y + 5.0), (x, baseline + 2.0), palette.faint, 1.0, false);
     }
     baseline + 2.0

@@ -10,7 +10,7 @@ mod table;
 mod timeline;
 mod units;
 
-pub use phases::{PhaseLine, phases};
+pub use phases::phases;
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
 pub use timeline::{TimelineRow, timeline, timeline_rows};

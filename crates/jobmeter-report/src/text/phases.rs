@@ -4,29 +4,12 @@ use super::processes::or_dash;
 use super::style::Style;
 use super::table::{self, Column, name, number};
 use super::units::Units;
+use crate::format::{energy, number as format_number};
+use jobmeter_core::Quality;
 use jobmeter_core::units::format_count;
+use jobmeter_record::table::{Course, Phase, Used};
 
-/// All calls of one phase; unknown is `None`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PhaseLine {
-    /// Hostile text.
-    pub name: String,
-    pub calls: u64,
-    /// Calls that never ended and were counted up to the end of the run.
-    pub open_calls: u64,
-    pub time_total_ns: u64,
-    pub time_min_ns: u64,
-    pub time_mean_ns: f64,
-    pub time_max_ns: u64,
-    pub time_std_ns: f64,
-    pub cpu_ns: Option<u64>,
-    pub peak_rss_bytes: Option<u64>,
-    pub read_storage_bytes: Option<u64>,
-    pub write_storage_bytes: Option<u64>,
-    pub peak_gpu_memory_bytes: Option<u64>,
-}
-
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 11] = [
     name("phase"),
     number("calls"),
     number("time"),
@@ -38,51 +21,95 @@ const COLUMNS: [Column; 12] = [
     number("peak RAM"),
     number("read"),
     number("written"),
-    number("GPU RAM"),
 ];
+const GPU_COLUMNS: [Column; 4] =
+    [number("GPU RAM"), number("GPU job"), number("GPU all"), number("GPU energy")];
 
 /// The table and what to know about it. `width` is that of the terminal, if there is one.
-pub fn phases(lines: &[PhaseLine], width: Option<usize>, style: Style) -> String {
-    if lines.is_empty() {
+pub fn phases(phases: &[Phase], width: Option<usize>, style: Style) -> String {
+    if phases.is_empty() {
         let text = "note: the job named no phases; jobmeter mark --begin NAME and --end NAME do so";
         return format!("{}\n", style.note(text));
     }
     // Columns in which nothing is known only cost room.
-    let has_gpu = lines.iter().any(|line| line.peak_gpu_memory_bytes.is_some());
-    let columns = &COLUMNS[..COLUMNS.len() - usize::from(!has_gpu)];
-    let rows: Vec<Vec<String>> = lines.iter().map(|line| row(line, style.units)).collect();
-    let mut out = table::render(columns, &rows, width, style);
-    for note in notes(lines) {
+    let gpu_rows: Vec<[Option<String>; 4]> =
+        phases.iter().map(|phase| gpu_cells(&phase.used, style.units)).collect();
+    let has = [0, 1, 2, 3].map(|column| gpu_rows.iter().any(|cells| cells[column].is_some()));
+    let is_shown = |(column, _): &(usize, Column)| has[*column];
+    let mut columns = COLUMNS.to_vec();
+    columns.extend(GPU_COLUMNS.into_iter().enumerate().filter(is_shown).map(|(_, column)| column));
+    let rows: Vec<Vec<String>> = phases
+        .iter()
+        .zip(gpu_rows)
+        .map(|(phase, gpu)| {
+            let shown = gpu.into_iter().enumerate().filter(|(column, _)| has[*column]);
+            let gpu = shown.map(|(_, cell)| cell.unwrap_or_else(|| "-".to_owned()));
+            row(phase, style.units).into_iter().chain(gpu).collect()
+        })
+        .collect();
+    let mut out = table::render(&columns, &rows, width, style);
+    for note in notes(phases, has) {
         out.push_str(&style.note(&note));
         out.push('\n');
     }
     out
 }
 
-fn row(line: &PhaseLine, units: Units) -> Vec<String> {
-    let spread = |ns: f64| if line.calls > 1 { units.time(ns.round() as u64) } else { "-".to_owned() };
+fn row(phase: &Phase, units: Units) -> Vec<String> {
+    let spread = |ns: f64| if phase.calls > 1 { units.time(ns.round() as u64) } else { "-".to_owned() };
+    // Interpolated between ticks, and marked as such.
+    let about = |text: String| if is_sampled(phase) && text != "-" { format!("~{text}") } else { text };
+    let used = &phase.used;
     vec![
-        line.name.clone(),
-        format_count(line.calls),
-        units.time(line.time_total_ns),
-        units.time(line.time_min_ns),
-        units.time(line.time_mean_ns.round() as u64),
-        units.time(line.time_max_ns),
-        spread(line.time_std_ns),
-        or_dash(line.cpu_ns, |ns| units.time(ns)),
-        or_dash(line.peak_rss_bytes, |bytes| units.ram(bytes)),
-        or_dash(line.read_storage_bytes, |bytes| units.traffic(bytes)),
-        or_dash(line.write_storage_bytes, |bytes| units.traffic(bytes)),
-        or_dash(line.peak_gpu_memory_bytes, |bytes| units.gpu_ram(bytes)),
+        phase.name.clone(),
+        format_count(phase.calls),
+        units.time(phase.time_total_ns),
+        units.time(phase.time_min_ns),
+        units.time(phase.time_mean_ns.round() as u64),
+        units.time(phase.time_max_ns),
+        spread(phase.time_std_ns),
+        about(or_dash(used.cpu_ns, |ns| units.time(ns))),
+        or_dash(used.peak_rss_bytes, |bytes| units.ram(bytes)),
+        about(or_dash(used.read_storage_bytes, |bytes| units.traffic(bytes))),
+        about(or_dash(used.write_storage_bytes, |bytes| units.traffic(bytes))),
     ]
 }
 
-fn notes(lines: &[PhaseLine]) -> Vec<String> {
-    let open: u64 = lines.iter().map(|line| line.open_calls).sum();
+fn is_sampled(phase: &Phase) -> bool {
+    phase.used.quality != Quality::Exact
+}
+
+/// Memory, use by the job, use by anyone (mean, highest), energy.
+fn gpu_cells(used: &Used, units: Units) -> [Option<String>; 4] {
+    let course = |busy: &Course| {
+        let max = format_number(busy.max()? as f64 / 1e4);
+        Some(match busy.mean() {
+            Some(mean) => format!("{} % (max {max} %)", format_number(mean / 1e4)),
+            None => format!("max {max} %"),
+        })
+    };
+    [
+        used.peak_gpu_memory_bytes.map(|bytes| units.gpu_ram(bytes)),
+        course(&used.gpu_busy_ppm),
+        course(&used.system_gpu_busy_ppm),
+        used.system_gpu_energy_uj.map(energy),
+    ]
+}
+
+fn notes(phases: &[Phase], has_gpu: [bool; 4]) -> Vec<String> {
+    let open: u64 = phases.iter().map(|phase| phase.open_calls).sum();
     let mut notes = vec![
         "note: CPU and bytes are those of the whole job while the phase was open; phases that overlap share them"
             .to_owned(),
     ];
+    if has_gpu[2] || has_gpu[3] {
+        let text = "note: GPU all and energy are those of all GPUs together, others' work on them included";
+        notes.push(text.to_owned());
+    }
+    if phases.iter().any(is_sampled) {
+        let text = "note: figures after ~ are sampled: interpolated between ticks; times are exact";
+        notes.push(text.to_owned());
+    }
     if open > 0 {
         let calls = format_count(open);
         notes.push(format!("note: {calls} calls never ended and count up to the end of the run"));

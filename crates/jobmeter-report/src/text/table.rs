@@ -9,6 +9,7 @@ const NARROWEST: usize = 8;
 /// No wider, also where nothing limits the line: a mark may carry kilobytes.
 const WIDEST: usize = 60;
 
+#[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) kind: ColumnKind,

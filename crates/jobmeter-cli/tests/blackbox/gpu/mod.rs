@@ -9,6 +9,7 @@ mod faults;
 mod host;
 mod identity;
 mod nvidia;
+mod phases;
 mod prompt;
 mod rig;
 mod shown;
