@@ -23,6 +23,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// that ticks of that distance all read it.
 const SYSTEM_PERIOD_NS: u64 = 90_000_000;
 
+/// At the end a reading that is younger than this is as good as a new one: its files are read one after the
+/// other, which itself takes a part of that time.
+const FRESH_NS: u64 = 1_000_000;
+
 /// CPU time that meters have spent inside the program they measure, and how many of their threads live.
 /// Neither is the program's.
 static METERS_CPU_NS: AtomicU64 = AtomicU64::new(0);
@@ -362,12 +366,12 @@ impl Meter {
         }
         self.fill_accounts();
         self.fill_memory(t_ns, meters_threads);
-        let system_period_ns = SYSTEM_PERIOD_NS.max(self.interval_ns / 2);
-        if is_last || self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
+        let system_period_ns = if is_last { FRESH_NS } else { SYSTEM_PERIOD_NS.max(self.interval_ns / 2) };
+        if self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
             self.system_at_ns = Some(now_ns);
             self.system.read(&mut self.row, now_ns, is_last);
             self.fill_group_cpu();
-        } else if depth == Depth::Boundary {
+        } else if depth != Depth::Usual {
             self.fill_group_cpu();
         }
         self.fill_extras(t_ns);
