@@ -1,0 +1,357 @@
+//! The meter: one tick reads the tree and the machine, fills the row, and hands it to whoever listens.
+
+mod extra;
+mod fill;
+mod lives;
+mod own;
+
+use crate::accumulate::Accumulator;
+use crate::cgroup::JobGroup;
+use crate::event::{Event, MarkKind, Sink};
+use crate::layout::Row;
+use crate::ledger::{Account, Ledger};
+use crate::memory::MemoryMeter;
+use crate::peaks::Peaks;
+use crate::perf::InheritedClocks;
+use crate::perf_ring::Follower;
+use crate::sys;
+use crate::system_columns::SystemColumns;
+use crate::tree::Tree;
+use extra::ExtraSlot;
+use own::{METERS_CPU_NS, METERS_THREADS};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+pub use extra::{Extra, Member};
+pub(crate) use fill::{account_values, is_io};
+pub use own::{OwnThread, forget_meters_of_parent};
+
+/// The machine is read at most this often: its counters move in 10 ms ticks. A shade below a tenth of a second, so
+/// that ticks of that distance all read it.
+const SYSTEM_PERIOD_NS: u64 = 90_000_000;
+
+/// At the end a reading that is younger than this is as good as a new one: its files are read one after the
+/// other, which itself takes a part of that time.
+const FRESH_NS: u64 = 1_000_000;
+
+/// What the meter looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A child of ours; orphans of the job are re-parented to us.
+    Child(i32),
+    /// A process that was there before.
+    Attached(i32),
+    /// The program that we are part of.
+    Own,
+}
+
+/// How much a tick reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Usual,
+    /// Every counter of the job, so that two phases that meet here share it out exactly.
+    Boundary,
+    /// The machine besides.
+    Last,
+}
+
+pub struct Meter {
+    pub(crate) target: Target,
+    pub(crate) tree: Tree,
+    pub(crate) ledger: Ledger,
+    pub(crate) memory: MemoryMeter,
+    pub(crate) peaks: Peaks,
+    pub(crate) system: SystemColumns,
+    pub(crate) row: Row,
+    pub(crate) sums: Accumulator,
+    pub(crate) group: Option<JobGroup>,
+    pub(crate) clocks: InheritedClocks,
+    /// Starts and ends by the kernel's own word, where they may be had.
+    pub(crate) follower: Option<Box<Follower>>,
+    pub(crate) events_refusal: Option<String>,
+    pub(crate) started_ns: u64,
+    pub(crate) interval_ns: u64,
+    pub late_ticks: u64,
+    pub skipped_ticks: u64,
+    pub(crate) main_own_io: Option<crate::probe::io::Io>,
+    base: Account,
+    base_main: Account,
+    sinks: Vec<Box<dyn Sink + Send>>,
+    extras: Vec<ExtraSlot>,
+    defined: usize,
+    system_at_ns: Option<u64>,
+    own_io_at_ns: u64,
+    departed: Vec<i32>,
+    born: Vec<i32>,
+    /// Members that left since the last tick, whose marks that tick cannot show.
+    left_unfresh: u64,
+    members: Vec<Member>,
+    is_own_thread_counted: bool,
+    /// The thread of this meter is one of `METERS_THREADS`; it is started after the first tick.
+    is_own_thread_born: bool,
+    /// Bytes of some process could not be read: none are reported rather than too few.
+    pub(crate) io_denied: bool,
+    /// CPU time of this meter's ticks, where they run inside the program they measure.
+    pub(crate) own_spent_ns: u64,
+}
+
+impl Meter {
+    /// Begins now. `None` when the process is not there.
+    pub fn start(target: Target) -> Option<Meter> {
+        let (pid, adopter) = match target {
+            Target::Child(pid) => (pid, Some(std::process::id() as i32)),
+            Target::Attached(pid) => (pid, None),
+            Target::Own => (std::process::id() as i32, None),
+        };
+        let tree = Tree::new(pid, adopter)?;
+        let mut row = Row::new();
+        let system = SystemColumns::open(Path::new("/"), &mut row);
+        let is_own_thread_counted = target == Target::Own;
+        Some(Meter {
+            target,
+            tree,
+            ledger: Ledger::default(),
+            memory: MemoryMeter::default(),
+            peaks: Peaks::default(),
+            system,
+            row,
+            sums: Accumulator::default(),
+            group: None,
+            clocks: InheritedClocks::default(),
+            follower: None,
+            events_refusal: None,
+            started_ns: sys::monotonic_ns(),
+            interval_ns: 1_000_000_000,
+            late_ticks: 0,
+            skipped_ticks: 0,
+            main_own_io: None,
+            base: Account::default(),
+            base_main: Account::default(),
+            sinks: Vec::new(),
+            extras: Vec::new(),
+            defined: 0,
+            system_at_ns: None,
+            own_io_at_ns: 0,
+            departed: Vec::new(),
+            born: Vec::new(),
+            left_unfresh: 0,
+            members: Vec::new(),
+            is_own_thread_counted,
+            is_own_thread_born: false,
+            io_denied: false,
+            own_spent_ns: 0,
+        })
+    }
+
+    /// The run began earlier than the meter: when the child was forked.
+    pub fn set_started_ns(&mut self, started_ns: u64) {
+        self.started_ns = started_ns;
+    }
+
+    pub fn set_group(&mut self, group: Option<JobGroup>) {
+        self.group = group;
+    }
+
+    /// Where no group could be made: counts from now on what parents that ignore their children throw away.
+    pub fn open_inherited_clocks(&mut self) {
+        let used_ns = self.ledger.combined(&self.tree).cpu_ns;
+        let pids = self.tree.processes.iter().map(|process| process.id.pid);
+        self.clocks = InheritedClocks::open(used_ns, pids);
+    }
+
+    pub fn set_interval_ns(&mut self, interval_ns: u64) {
+        self.interval_ns = interval_ns;
+    }
+
+    /// A listener that gets every column, event and tick from now on.
+    pub fn add_sink(&mut self, mut sink: Box<dyn Sink + Send>) {
+        self.row.define_into(sink.as_mut(), 0);
+        for column in self.row.columns.iter().skip(self.defined) {
+            self.sums.define(column);
+            for other in &mut self.sinks {
+                other.define(column);
+            }
+        }
+        self.defined = self.row.columns.len();
+        self.sinks.push(sink);
+    }
+
+    pub fn exclude(&mut self, pid: i32) {
+        self.tree.exclude(pid);
+    }
+
+    pub fn elapsed_ns(&self) -> u64 {
+        sys::monotonic_ns().saturating_sub(self.started_ns)
+    }
+
+    pub fn process_count(&self) -> usize {
+        self.tree.processes.len()
+    }
+
+    pub fn has_main(&self) -> bool {
+        self.tree.main().is_some()
+    }
+
+    pub fn main_pid(&self) -> i32 {
+        match self.target {
+            Target::Child(pid) | Target::Attached(pid) => pid,
+            Target::Own => std::process::id() as i32,
+        }
+    }
+
+    /// Descendants that still live.
+    pub fn living_descendants(&self) -> impl Iterator<Item = (i32, String)> {
+        let living = self.tree.processes.iter().filter(|process| !process.is_main && !process.is_zombie());
+        living.map(|process| (process.id.pid, process.stat.name_text()))
+    }
+
+    /// Doubt is data: a warning goes into the record and the summary.
+    pub fn warn(&mut self, kind: &str, text: String) {
+        let event = Event::Warning { t_ns: self.elapsed_ns(), kind: kind.to_owned(), text };
+        self.emit(&event);
+    }
+
+    pub fn emit(&mut self, event: &Event) {
+        self.sums.event(event);
+        for sink in &mut self.sinks {
+            sink.event(event);
+        }
+    }
+
+    /// A mark by the job; a tick is taken with it, so that the counters at the boundary are known.
+    pub fn mark(&mut self, name: &str, kind: MarkKind, pid: i32, tid: i32) {
+        let now_ns = sys::monotonic_ns();
+        let t_ns = now_ns.saturating_sub(self.started_ns);
+        self.emit(&Event::Mark { t_ns, name: name.to_owned(), kind, pid, tid });
+        self.tick_at(now_ns, Depth::Boundary);
+    }
+
+    /// One tick, now.
+    pub fn tick(&mut self) {
+        self.tick_at(sys::monotonic_ns(), Depth::Usual);
+    }
+
+    /// The last tick: everything is read once more, the machine included.
+    pub fn last_tick(&mut self) {
+        self.tick_at(sys::monotonic_ns(), Depth::Last);
+    }
+
+    fn tick_at(&mut self, now_ns: u64, depth: Depth) {
+        let is_last = depth == Depth::Last;
+        let began_cpu_ns = if self.is_own_thread_counted { sys::thread_cpu_ns() } else { 0 };
+        // Before the threads are counted: one that ends meanwhile is still in that count.
+        let meters_threads = METERS_THREADS.load(Ordering::Relaxed);
+        let t_ns = now_ns.saturating_sub(self.started_ns);
+        let is_first = self.system_at_ns.is_none();
+        let slow_period_ns = if depth == Depth::Usual { self.slow_period_ns() } else { 0 };
+        let follower = &mut self.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.refresh(now_ns, slow_period_ns, &mut self.departed, &mut breathe);
+        self.follow_events(false);
+        self.left_unfresh += self.departed.len() as u64;
+        self.note_departed();
+        let follower = &mut self.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.discover(now_ns, self.interval_ns, &mut self.born, &mut breathe);
+        // Once more: whoever was born since must be known before it is told of.
+        self.follow_events(false);
+        self.note_born(now_ns, is_first);
+        self.note_renamed(t_ns);
+        self.check_ended();
+        self.sweep_lost(now_ns);
+        self.ledger.check_expectations(&self.tree);
+        self.read_main_io(now_ns, is_last);
+        self.notice_unseen_children();
+        let unmet = self.follower.as_mut().map_or(0, |follower| follower.take_unmet());
+        self.peaks.take(&self.tree, now_ns, std::mem::take(&mut self.left_unfresh) + unmet);
+        if is_first {
+            self.take_base();
+        }
+        self.fill_accounts();
+        self.fill_memory(t_ns, meters_threads);
+        let system_period_ns = if is_last { FRESH_NS } else { SYSTEM_PERIOD_NS.max(self.interval_ns / 2) };
+        if self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
+            self.system_at_ns = Some(now_ns);
+            self.system.read(&mut self.row, now_ns, is_last);
+            self.fill_group_cpu();
+        } else if depth != Depth::Usual {
+            self.fill_group_cpu();
+        }
+        self.fill_extras(t_ns);
+        self.publish(t_ns);
+        let scale = self.tree.scale;
+        for process in &mut self.tree.processes {
+            process.waited_before_ns = process.waited_ns(scale);
+        }
+        if self.is_own_thread_counted {
+            let spent_ns = sys::thread_cpu_ns().saturating_sub(began_cpu_ns);
+            METERS_CPU_NS.fetch_add(spent_ns, Ordering::Relaxed);
+            self.own_spent_ns += spent_ns;
+            if is_first {
+                METERS_THREADS.fetch_add(1, Ordering::Relaxed);
+                self.is_own_thread_born = true;
+            }
+        }
+    }
+
+    /// How often stat, io and status of each process are read: often for few, seldom for thousands.
+    fn slow_period_ns(&self) -> u64 {
+        let count = self.tree.processes.len() as u64;
+        let by_count_ns = if count <= 8 { 20_000_000 } else { (count * 1_000_000).max(250_000_000) };
+        // A shade below the interval, so that a tick that comes a little early still counts as due.
+        by_count_ns.max(self.interval_ns - self.interval_ns / 8).min(10_000_000_000)
+    }
+
+    /// Of a time on the monotonic clock: since the run began.
+    pub(crate) fn since_start_ns(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_sub(self.started_ns)
+    }
+
+    /// The bytes of main alone: only needed once it has waited for children.
+    fn read_main_io(&mut self, now_ns: u64, is_last: bool) {
+        let main_pid = self.main_pid();
+        let period_ns = self.slow_period_ns();
+        if let Some((main, buffer)) = self.tree.get_mut(main_pid)
+            && main.has_waited()
+            && (is_last || now_ns >= self.own_io_at_ns + period_ns)
+        {
+            self.own_io_at_ns = now_ns;
+            self.main_own_io = main.read_own_io(buffer).or(self.main_own_io);
+        }
+    }
+
+    /// Lets go of descriptors, listeners and buffers; the figures can still be summed up.
+    pub(crate) fn retire(&mut self) {
+        self.tree.close_files();
+        self.system.close_files();
+        self.sinks = Vec::new();
+        self.extras = Vec::new();
+        self.leave_threads();
+    }
+
+    fn leave_threads(&mut self) {
+        if std::mem::take(&mut self.is_own_thread_born) {
+            METERS_THREADS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn publish(&mut self, t_ns: u64) {
+        for index in self.defined..self.row.columns.len() {
+            self.sums.define(&self.row.columns[index]);
+            for sink in &mut self.sinks {
+                sink.define(&self.row.columns[index]);
+            }
+        }
+        self.defined = self.row.columns.len();
+        self.sums.tick(t_ns, &self.row.values);
+        for sink in &mut self.sinks {
+            sink.tick(t_ns, &self.row.values);
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.leave_threads();
+    }
+}
