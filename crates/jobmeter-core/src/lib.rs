@@ -14,6 +14,7 @@ pub mod meter;
 pub mod metric;
 pub mod peaks;
 pub mod perf;
+mod perf_event;
 pub mod perf_ring;
 pub mod probe;
 pub mod process;

@@ -1,29 +1,11 @@
 //! A software clock of perf that the job's descendants inherit: where no group may be made, it still counts
 //! most of what parents that ignore SIGCHLD throw away. It misses the teardown of each process.
 
+use crate::perf_event::{Attributes, FLAG_EXCLUDE_KERNEL, FLAG_INHERIT};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The leading part of `perf_event_attr` that this counter needs (PERF_ATTR_SIZE_VER0, 64 bytes).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    bp_type: u32,
-    bp_addr: u64,
-}
-
-const TYPE_SOFTWARE: u32 = 1;
 const SW_TASK_CLOCK: u64 = 1;
-const FLAG_INHERIT: u64 = 1 << 1;
-const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 
 /// One clock per process that lived when they were opened; what they fork later is counted in.
 #[derive(Default)]
@@ -60,26 +42,8 @@ impl InheritedClock {
     }
 
     fn open_with(pid: i32, flags: u64) -> io::Result<InheritedClock> {
-        let attributes = Attributes {
-            kind: TYPE_SOFTWARE,
-            size: size_of::<Attributes>() as u32,
-            config: SW_TASK_CLOCK,
-            flags,
-            ..Attributes::default()
-        };
-        const CLOSE_ON_EXEC: libc::c_ulong = 8;
-        // SAFETY: `attributes` outlives the call; a fresh descriptor is ours to own.
-        unsafe {
-            let fd = crate::sys::check(libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                pid,
-                -1,
-                -1,
-                CLOSE_ON_EXEC,
-            ) as libc::c_int)?;
-            Ok(InheritedClock(OwnedFd::from_raw_fd(fd)))
-        }
+        const ANY_CPU: i32 = -1;
+        Attributes::software(SW_TASK_CLOCK, flags).open(pid, ANY_CPU).map(InheritedClock)
     }
 
     fn total_ns(&self) -> Option<u64> {

@@ -1,42 +1,21 @@
 //! The event of one CPU and the pages it shares with the kernel.
 
 use super::record::{self, MAX_RECORD, Parsed, Record};
+use crate::perf_event::{Attributes, FLAG_EXCLUDE_KERNEL, FLAG_INHERIT};
 use crate::sys;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Data pages per CPU, a power of two: some 800 records.
 const DATA_PAGES: usize = 8;
 
-/// `perf_event_attr` up to the clock id (PERF_ATTR_SIZE_VER3, 96 bytes).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_watermark: u32,
-    bp_type: u32,
-    config_1_and_2: [u64; 2],
-    branch_sample_type: u64,
-    sample_regs_user: u64,
-    sample_stack_user: u32,
-    clock: i32,
-}
-
-const TYPE_SOFTWARE: u32 = 1;
 /// Counts nothing; it only carries the records.
 const SW_DUMMY: u64 = 9;
 const SAMPLE_TIME: u64 = 1 << 2;
-const FLAG_INHERIT: u64 = 1 << 1;
 /// Exclude kernel and hypervisor, so that no privilege is asked for; comm and task records; wake up by
 /// watermark; the time on every record; comm_exec; our own choice of clock.
-const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 9 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 24 | 1 << 25;
+const FLAGS: u64 = FLAG_EXCLUDE_KERNEL | 1 << 6 | 1 << 9 | 1 << 13 | 1 << 14 | 1 << 18 | 1 << 24 | 1 << 25;
 
 /// Where the kernel keeps its place in the first page, and where we keep ours.
 const HEAD_AT: usize = 1024;
@@ -55,34 +34,20 @@ impl CpuRing {
     /// Follows `pid` and all it will fork while on `cpu`; without a pid, everybody.
     pub(super) fn open(pid: Option<i32>, cpu: i32) -> io::Result<CpuRing> {
         let page_bytes = sys::sysconf(libc::_SC_PAGESIZE) as usize;
-        let attributes = Attributes {
-            kind: TYPE_SOFTWARE,
-            size: size_of::<Attributes>() as u32,
-            config: SW_DUMMY,
-            sample_type: SAMPLE_TIME,
-            flags: if pid.is_some() { FLAGS | FLAG_INHERIT } else { FLAGS },
-            wakeup_watermark: (DATA_PAGES * page_bytes / 2) as u32,
-            clock: libc::CLOCK_MONOTONIC,
-            ..Attributes::default()
-        };
-        const CLOSE_ON_EXEC: libc::c_ulong = 8;
-        // SAFETY: `attributes` outlives the call; the descriptor and the mapping are fresh and ours to own.
+        let flags = if pid.is_some() { FLAGS | FLAG_INHERIT } else { FLAGS };
+        let mut attributes = Attributes::software(SW_DUMMY, flags);
+        attributes.sample_type = SAMPLE_TIME;
+        attributes.wakeup_watermark = (DATA_PAGES * page_bytes / 2) as u32;
+        attributes.clock = libc::CLOCK_MONOTONIC;
+        let event = attributes.open(pid.unwrap_or(-1), cpu)?;
+        // SAFETY: the mapping is fresh and ours to own.
         unsafe {
-            let fd = sys::check(libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                pid.unwrap_or(-1),
-                cpu,
-                -1,
-                CLOSE_ON_EXEC,
-            ) as libc::c_int)?;
-            let event = OwnedFd::from_raw_fd(fd);
             let pages = libc::mmap(
                 std::ptr::null_mut(),
                 (1 + DATA_PAGES) * page_bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED,
-                fd,
+                event.as_raw_fd(),
                 0,
             );
             if pages == libc::MAP_FAILED {
