@@ -77,10 +77,26 @@ fn parse_run_alone() -> Option<Result<Command, clap::Error>> {
     if words.next()? != "run" {
         return None;
     }
+    let words: Vec<OsString> = words.collect();
+    let args = plain_command(&words).map(|command| Ok(cmd::run::RunArgs::plain(command.to_vec())));
+    Some(args.unwrap_or_else(|| parse_run(words)).map(Command::Run))
+}
+
+/// The command, where no option stands before it: then there is nothing to parse.
+fn plain_command(words: &[OsString]) -> Option<&[OsString]> {
+    let command = match words.first()? {
+        first if first == "--" => &words[1..],
+        first if first.as_encoded_bytes().starts_with(b"-") => return None,
+        _ => words,
+    };
+    (!command.is_empty()).then_some(command)
+}
+
+fn parse_run(words: Vec<OsString>) -> Result<cmd::run::RunArgs, clap::Error> {
     let command = clap::Command::new("run").bin_name("jobmeter run").about(RUN_ABOUT).max_term_width(100);
     let matches = cmd::run::RunArgs::augment_args(command)
-        .try_get_matches_from(std::iter::once(OsString::from("jobmeter run")).chain(words));
-    Some(matches.and_then(|matches| cmd::run::RunArgs::from_arg_matches(&matches)).map(Command::Run))
+        .try_get_matches_from(std::iter::once(OsString::from("jobmeter run")).chain(words))?;
+    cmd::run::RunArgs::from_arg_matches(&matches)
 }
 
 fn parse() -> Result<Command, clap::Error> {
@@ -126,4 +142,27 @@ pub(crate) fn dispatch() -> u8 {
         drop(writeln!(std::io::stderr(), "jobmeter: {message}"));
         crate::OWN_FAILURE
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_plain_command_means_what_the_parser_makes_of_it() {
+        for text in ["-- true", "true", "-- sh -c x -- y", "make -j8 -- all", "-- -q", "-- run"] {
+            let words_of_run = words(text);
+            let command = plain_command(&words_of_run).expect("no option before the command");
+            let plain = cmd::run::RunArgs::plain(command.to_vec());
+            let parsed = parse_run(words(text)).expect("a right command line");
+            assert_eq!(format!("{plain:?}"), format!("{parsed:?}"), "{text}");
+        }
+        for text in ["", "--", "-q -- true", "--help", "-e true", "-"] {
+            assert_eq!(plain_command(&words(text)), None, "{text}");
+        }
+    }
 }

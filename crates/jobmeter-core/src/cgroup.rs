@@ -1,6 +1,7 @@
 //! Control groups, v1 and v2: the limits that bind a job, and a group of its own where one may be made. The
 //! group's counters miss nobody, not even children that are reaped into nobody's account.
 
+use crate::probe::mounts;
 use crate::probe::scan::{keyed, lines, number};
 use crate::summary::Limits;
 use crate::sys;
@@ -29,11 +30,7 @@ pub struct Membership {
 impl Membership {
     /// Of `pid` (`self` works too) as seen under `root`.
     pub fn read(root: &Path, pid: &str) -> Membership {
-        let text = |path: &str| {
-            let bytes = sys::read_whole(&root.join(path)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        Membership::parse(&text(&format!("proc/{pid}/cgroup")), &text("proc/self/mounts"), root)
+        Membership::parse(&groups_of(root, pid), &mounts::table(root), root)
     }
 
     fn parse(groups: &str, mounts: &str, root: &Path) -> Membership {
@@ -127,6 +124,24 @@ impl Membership {
     }
 }
 
+/// The group in each hierarchy.
+fn groups_of(root: &Path, pid: &str) -> String {
+    let text = sys::read_whole(&root.join(format!("proc/{pid}/cgroup"))).unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Our own group in the unified hierarchy at one of its usual places, without reading the mount table: the job
+/// waits for this.
+fn usual_unified() -> Option<PathBuf> {
+    const CGROUP2_MAGIC: i64 = 0x6367_7270;
+    let groups = groups_of(Path::new("/"), "self");
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let place = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
+        .into_iter()
+        .find(|place| sys::file_system_magic(Path::new(place)) == Some(CGROUP2_MAGIC))?;
+    Some(Path::new(place).join(group))
+}
+
 fn read_number(path: &Path) -> Option<u64> {
     number(sys::read_small(path, &mut [0; SMALL]).ok()?).map(|(value, _)| value)
 }
@@ -168,41 +183,51 @@ impl JobGroup {
     /// Makes the group. Joining a group makes the kernel wait for all its cores, a millisecond and more for
     /// which the job would stand still; to be born into a v2 group costs nothing. So where v2 is there, it is
     /// the only one, and v1 memory groups are made only beside v1 cpuacct.
-    pub fn create(membership: &Membership) -> io::Result<JobGroup> {
-        let name = format!("jobmeter-{}", std::process::id());
-        let (parent, unified) = match (&membership.unified, &membership.cpuacct) {
-            (Some(dir), _) => (dir, true),
-            (None, Some(dir)) => (dir, false),
-            (None, None) => {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "no cgroup hierarchy is mounted"));
+    pub fn create() -> io::Result<JobGroup> {
+        if let Some(parent) = usual_unified() {
+            match JobGroup::create_unified(&parent) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                other => return other,
             }
-        };
-        let cpu_dir = make_dir(parent, &name)?;
-        let mut group = JobGroup {
-            cpu_dir,
+        }
+        let membership = Membership::read(Path::new("/"), "self");
+        match (&membership.unified, &membership.cpuacct) {
+            (Some(parent), _) => JobGroup::create_unified(parent),
+            (None, Some(parent)) => JobGroup::create_v1(parent, membership.memory.as_deref()),
+            (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "no cgroup hierarchy is mounted")),
+        }
+    }
+
+    fn create_unified(parent: &Path) -> io::Result<JobGroup> {
+        let mut group = JobGroup::under(parent, true)?;
+        group.birthplace = Some(open_group(&group.cpu_dir, libc::O_RDONLY | libc::O_DIRECTORY)?);
+        if group.cpu_dir.join("memory.events").exists() {
+            group.memory_dir = Some(group.cpu_dir.clone());
+        }
+        Ok(group)
+    }
+
+    fn create_v1(cpu_parent: &Path, memory_parent: Option<&Path>) -> io::Result<JobGroup> {
+        let mut group = JobGroup::under(cpu_parent, false)?;
+        group.open_joins()?;
+        if let Some(Ok(dir)) = memory_parent.map(make_dir) {
+            // Set before opening: an early return must still remove it.
+            group.memory_dir = Some(dir.clone());
+            group.joins.push(open_group(&dir.join("cgroup.procs"), libc::O_WRONLY)?);
+        }
+        Ok(group)
+    }
+
+    fn under(parent: &Path, unified: bool) -> io::Result<JobGroup> {
+        Ok(JobGroup {
+            cpu_dir: make_dir(parent)?,
             unified,
             cpu_file: OnceCell::new(),
             memory_dir: None,
             birthplace: None,
             joins: Vec::new(),
             made_at: Instant::now(),
-        };
-        if unified {
-            group.birthplace = Some(open_group(&group.cpu_dir, libc::O_RDONLY | libc::O_DIRECTORY)?);
-            if group.cpu_dir.join("memory.events").exists() {
-                group.memory_dir = Some(group.cpu_dir.clone());
-            }
-        } else {
-            group.open_joins()?;
-            if let Some(parent) = &membership.memory
-                && let Ok(dir) = make_dir(parent, &name)
-            {
-                // Set before opening: an early return must still remove it.
-                group.memory_dir = Some(dir.clone());
-                group.joins.push(open_group(&dir.join("cgroup.procs"), libc::O_WRONLY)?);
-            }
-        }
-        Ok(group)
+        })
     }
 
     pub fn birthplace(&self) -> Option<&OwnedFd> {
@@ -305,8 +330,8 @@ fn remove_group(dir: &Path) {
     }
 }
 
-fn make_dir(parent: &Path, name: &str) -> io::Result<PathBuf> {
-    let dir = parent.join(name);
+fn make_dir(parent: &Path) -> io::Result<PathBuf> {
+    let dir = parent.join(format!("jobmeter-{}", std::process::id()));
     match fs::create_dir(&dir) {
         // Left behind by a killed meter whose pid came round again: ours to use when empty.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

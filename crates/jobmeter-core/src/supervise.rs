@@ -106,32 +106,33 @@ impl Supervisor {
     pub fn launch(options: RunOptions) -> Result<Supervisor, LaunchError> {
         let signals = SignalPlan::install().map_err(LaunchError::Own)?;
         spawn::become_subreaper();
-        let membership = Membership::read(Path::new("/"), "self");
-        let mut group = if options.use_cgroup { JobGroup::create(&membership).ok() } else { None };
-        let mut events = match options.use_perf {
-            true => PerfRing::open_machine(),
-            false => Err("not wanted".to_owned()),
-        };
-        let wants_tree_events = options.follow && events.is_err();
+        let mut group = if options.use_cgroup { JobGroup::create().ok() } else { None };
         let wants_clock = options.use_perf && group.is_none();
-        let mut attach = |pid| events = PerfRing::open_tree(pid);
+        let mut tree_events = None;
+        let mut attach =
+            |pid| tree_events = Some(PerfRing::open_machine().or_else(|_| PerfRing::open_tree(pid)));
         // Before the job: its very first command may be a mark.
         let marks = MarkReceiver::create().ok();
         let spawned = {
-            let attach: Option<&mut dyn FnMut(i32)> =
-                if wants_tree_events { Some(&mut attach) } else { None };
+            let attach: Option<&mut dyn FnMut(i32)> = if options.follow { Some(&mut attach) } else { None };
             spawn::spawn(&options.command, &signals, group.as_mut(), attach).map_err(LaunchError::Spawn)?
         };
         // First of all: a job of a millisecond is seen alive now or never.
         let Some(mut meter) = Meter::start(Target::Child(spawned.pid)) else {
             return Err(LaunchError::Own(io::Error::other("the child vanished before it could be read")));
         };
+        meter.set_started_ns(spawned.started_ns);
+        meter.set_process_events(match tree_events {
+            Some(events) => events,
+            // The job does not wait for one event per CPU: what it forks before is found by the first look.
+            None if options.use_perf => PerfRing::open_machine(),
+            None => Err("not wanted".to_owned()),
+        });
+        let membership = Membership::read(Path::new("/"), "self");
         // A group of the job's own starts at nought.
         let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
         let limits = job_limits(&membership);
-        meter.set_started_ns(spawned.started_ns);
         meter.set_group(group);
-        meter.set_process_events(events);
         let sentinel = Sentinel::start();
         if let Some(sentinel) = &sentinel {
             meter.exclude(sentinel.pid());

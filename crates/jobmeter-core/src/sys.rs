@@ -108,6 +108,17 @@ pub fn read_small<'a>(path: &Path, buffer: &'a mut [u8]) -> io::Result<&'a [u8]>
     Ok(&buffer[..count])
 }
 
+/// The kind of file system at `path`, by the kernel's number for it.
+pub fn file_system_magic(path: &Path) -> Option<i64> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+    let mut stats = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: `path` is NUL-terminated; the kernel fills `stats` when it returns 0.
+    unsafe {
+        let got = libc::statfs(path.as_ptr(), stats.as_mut_ptr());
+        (got == 0).then(|| stats.assume_init().f_type)
+    }
+}
+
 /// A path under a small fixed buffer: no allocation for `/proc/123/statm`.
 pub struct PathBuffer {
     bytes: [u8; 64],

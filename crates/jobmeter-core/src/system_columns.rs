@@ -65,7 +65,7 @@ pub struct SystemColumns {
 
 impl SystemColumns {
     pub fn open(root: &Path, row: &mut Row) -> SystemColumns {
-        let mounts = mounts::recent_local_mounts(root)
+        let mounts = mounts::local_mounts(root)
             .into_iter()
             .map(|mount| {
                 let index = add_columns(

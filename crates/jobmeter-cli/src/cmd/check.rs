@@ -15,7 +15,7 @@ enum Format {
 }
 
 /// The budgets themselves, for `check` and for `run`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Budgets")]
 pub(crate) struct BudgetArgs {
     /// At most this much RAM at the peak, as 8GiB

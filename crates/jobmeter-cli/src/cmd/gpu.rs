@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A UUID is checked before the job starts; a driver that takes longer is not going to tell.
 const LISTING_PATIENCE: Duration = Duration::from_secs(10);
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct GpuArgs {
     /// Only these GPUs or MIG instances
     #[arg(long, value_name = "U1,U2", value_delimiter = ',', help_heading = "GPU and energy")]

@@ -19,7 +19,7 @@ pub(crate) enum Format {
     Json,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct MeasureArgs {
     /// Distance of ticks, such as 100ms; without it fine at first, 1 s later
     #[arg(short, long, value_name = "TIME", value_parser = parse_interval, help_heading = "Measuring")]

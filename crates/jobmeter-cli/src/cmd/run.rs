@@ -19,7 +19,7 @@ const NOT_FOUND: u8 = 127;
 /// Between TERM and KILL, where nobody says otherwise.
 const USUAL_GRACE_NS: u64 = 10_000_000_000;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter run -- python train.py
   jobmeter run --timeout 2h --name nightly --tag branch=main -- ./simulate input.toml
@@ -70,6 +70,13 @@ pub(crate) struct RunArgs {
     /// Exit with 123 when a job that ended well is over a budget, with 122 when that cannot be told
     #[arg(long, help_heading = "Budgets")]
     fail_on_budget: bool,
+}
+
+impl RunArgs {
+    /// `run -- CMD` without any option.
+    pub(crate) fn plain(command: Vec<OsString>) -> RunArgs {
+        RunArgs { command, ..RunArgs::default() }
+    }
 }
 
 fn parse_time(text: &str) -> Result<u64, String> {

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::path::Path;
+use std::rc::Rc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
@@ -27,32 +28,35 @@ const LOCAL: [&str; 15] = [
     "jfs", "reiserfs", "nilfs2",
 ];
 
-/// Mounts hardly ever change: short runs that follow each other closely share one reading.
+/// Mounts hardly ever change: several readers, and short runs that follow each other closely, share one reading.
 const RECENT_NS: u64 = 1_000_000_000;
 
 // Per thread, so that a fork cannot leave it locked; with the time of the reading.
 thread_local! {
-    static RECENT: RefCell<(u64, Vec<Mount>)> = const { RefCell::new((0, Vec::new())) };
+    static RECENT: RefCell<Option<(u64, Rc<str>)>> = const { RefCell::new(None) };
 }
 
-/// As [`local_mounts`], up to a second old.
-pub fn recent_local_mounts(root: &Path) -> Vec<Mount> {
+/// The mount table, up to a second old. Hostile text.
+pub fn table(root: &Path) -> Rc<str> {
+    let read = || {
+        let text = sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
+        Rc::from(String::from_utf8_lossy(&text))
+    };
     if root != Path::new("/") {
-        return local_mounts(root);
+        return read();
     }
     let now_ns = sys::monotonic_ns();
-    RECENT.with_borrow_mut(|(read_at_ns, known)| {
-        if known.is_empty() || now_ns >= *read_at_ns + RECENT_NS {
-            (*read_at_ns, *known) = (now_ns, local_mounts(root));
-        }
-        known.clone()
+    RECENT.with_borrow_mut(|recent| {
+        let known = recent.take().filter(|(read_at_ns, _)| now_ns < read_at_ns + RECENT_NS);
+        let (read_at_ns, text) = known.unwrap_or_else(|| (now_ns, read()));
+        *recent = Some((read_at_ns, Rc::clone(&text)));
+        text
     })
 }
 
 /// Local mounts, one per device: bind mounts of the same device show the same space.
 pub fn local_mounts(root: &Path) -> Vec<Mount> {
-    let text = sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    let text = table(root);
     let mut devices = Vec::new();
     let mut mounts = Vec::new();
     for line in text.lines() {
@@ -121,8 +125,9 @@ mod tests {
 
     #[test]
     fn mounts_of_a_fake_root_are_its_own() {
-        assert_eq!(recent_local_mounts(Path::new("/")), local_mounts(Path::new("/")));
-        assert_eq!(recent_local_mounts(Path::new("/nonexistent")), Vec::new());
+        assert!(!table(Path::new("/")).is_empty());
+        assert!(Rc::ptr_eq(&table(Path::new("/")), &table(Path::new("/"))), "read once");
+        assert_eq!(local_mounts(Path::new("/nonexistent")), Vec::new());
     }
 
     #[test]

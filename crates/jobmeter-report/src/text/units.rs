@@ -61,7 +61,7 @@ impl ByteUnit {
     fn show(self, bytes: f64) -> String {
         match self {
             ByteUnit::Si => format_bytes(bytes as u64),
-            ByteUnit::Iec => crate::format::bytes(bytes),
+            ByteUnit::Iec => binary(bytes),
             ByteUnit::Fixed { name, bytes: unit } => format!("{} {name}", number(bytes / unit as f64)),
         }
     }
@@ -72,6 +72,20 @@ impl ByteUnit {
             _ => format!("{}/s", self.show(bytes_per_s)),
         }
     }
+}
+
+fn binary(bytes: f64) -> String {
+    const NAMES: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes;
+    let mut names = NAMES.into_iter();
+    let mut name = names.next().unwrap_or_default();
+    // What rounds up to 1,024 is one of the next unit.
+    while value >= 1023.5
+        && let Some(next) = names.next()
+    {
+        (value, name) = (value / 1024.0, next);
+    }
+    format!("{} {name}", number(if name == "B" { value.round() } else { value }))
 }
 
 impl Units {
