@@ -30,7 +30,44 @@ pub struct Membership {
 impl Membership {
     /// Of `pid` (`self` works too) as seen under `root`.
     pub fn read(root: &Path, pid: &str) -> Membership {
-        Membership::parse(&groups_of(root, pid), &mounts::table(root), root)
+        let groups = groups_of(root, pid);
+        Membership::at_usual_places(&groups, root)
+            .unwrap_or_else(|| Membership::parse(&groups, &mounts::table(root), root))
+    }
+
+    /// Where nearly every machine mounts them; `None` when one of the groups is not found there. The mount table
+    /// costs as much as all the rest.
+    fn at_usual_places(groups: &str, root: &Path) -> Option<Membership> {
+        let mut membership = Membership::default();
+        let base = root.join("sys/fs/cgroup");
+        for line in groups.lines() {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (controllers, path) = (parts.next()?, parts.next()?.trim_start_matches('/'));
+            let wanted = |name: &str| controllers.split(',').any(|own| own == name);
+            let mount = match controllers {
+                "" => usual_unified_mount(root)?,
+                _ if ["cpu", "cpuacct", "memory"].into_iter().any(wanted) => base.join(controllers),
+                _ => continue,
+            };
+            let dir = mount.join(path);
+            if !dir.is_dir() {
+                return None;
+            }
+            if controllers.is_empty() {
+                membership.unified = Some(dir.clone());
+            }
+            for (name, slot) in [
+                ("cpuacct", &mut membership.cpuacct),
+                ("cpu", &mut membership.cpu),
+                ("memory", &mut membership.memory),
+            ] {
+                if wanted(name) {
+                    *slot = Some(dir.clone());
+                }
+            }
+            membership.mounts.push(mount);
+        }
+        (!membership.mounts.is_empty()).then_some(membership)
     }
 
     fn parse(groups: &str, mounts: &str, root: &Path) -> Membership {
@@ -130,16 +167,19 @@ fn groups_of(root: &Path, pid: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Our own group in the unified hierarchy at one of its usual places, without reading the mount table: the job
-/// waits for this.
-fn usual_unified() -> Option<PathBuf> {
+/// Where the unified hierarchy is mounted, if at one of its usual places.
+fn usual_unified_mount(root: &Path) -> Option<PathBuf> {
     const CGROUP2_MAGIC: i64 = 0x6367_7270;
-    let groups = groups_of(Path::new("/"), "self");
+    let places = ["sys/fs/cgroup", "sys/fs/cgroup/unified"].map(|place| root.join(place));
+    places.into_iter().find(|place| sys::file_system_magic(place) == Some(CGROUP2_MAGIC))
+}
+
+/// Our own group in the unified hierarchy, without reading the mount table: the job waits for this.
+fn usual_unified() -> Option<PathBuf> {
+    let root = Path::new("/");
+    let groups = groups_of(root, "self");
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let place = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
-        .into_iter()
-        .find(|place| sys::file_system_magic(Path::new(place)) == Some(CGROUP2_MAGIC))?;
-    Some(Path::new(place).join(group))
+    Some(usual_unified_mount(root)?.join(group))
 }
 
 fn read_number(path: &Path) -> Option<u64> {

@@ -4,6 +4,7 @@
 pub mod accumulate;
 pub mod cadence;
 pub mod cgroup;
+pub mod cpus;
 pub mod event;
 pub mod finish;
 pub mod layout;

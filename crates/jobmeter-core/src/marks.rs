@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A line and its name fit one atomic write.
 const LONGEST_LINE: usize = libc::PIPE_BUF;
@@ -50,12 +50,17 @@ impl Mark {
     }
 }
 
-/// The directory of the pipes, made 0700 and ours.
+/// The directory of the pipes, made 0700 and ours. In memory where that is possible, for the job waits for it.
 fn directory() -> io::Result<PathBuf> {
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty()) {
+        Some(base) => directory_in(Path::new(&base)),
+        None => directory_in(Path::new("/dev/shm")).or_else(|_| directory_in(&std::env::temp_dir())),
+    }
+}
+
+fn directory_in(base: &Path) -> io::Result<PathBuf> {
     // SAFETY: geteuid cannot fail.
     let uid = unsafe { libc::geteuid() };
-    let base = std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
-    let base = base.map_or_else(std::env::temp_dir, PathBuf::from);
     let dir = base.join(format!("jobmeter-{uid}"));
     match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -98,7 +103,7 @@ impl MarkReceiver {
         Ok(MarkReceiver { file, path, pending: Vec::new() })
     }
 
-    pub fn path(&self) -> &std::path::Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 

@@ -148,6 +148,11 @@ impl Process {
         }
     }
 
+    /// The kernel keeps lists of children; asked of a process whose descriptors are kept.
+    pub fn has_children_list(&self) -> bool {
+        self.children_file.is_some()
+    }
+
     /// What was read stays.
     pub fn close_files(&mut self) {
         (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
@@ -236,7 +241,10 @@ impl Process {
             Ok(text) => self.io = io::parse(text).or(self.io),
             Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
         }
-        if let Ok(text) = sys::read_proc(self.id.pid, "status", buffer) {
+        // Of what has ended only the parent's account tells more.
+        if !self.is_final
+            && let Ok(text) = sys::read_proc(self.id.pid, "status", buffer)
+        {
             let status = status::parse(text);
             self.peak_rss_bytes = self.peak_rss_bytes.max(status.peak_rss_bytes.unwrap_or(self.rss_bytes));
             self.swap_bytes = status.swap_bytes;

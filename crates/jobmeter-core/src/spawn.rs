@@ -119,8 +119,6 @@ impl AsRawFd for SignalPlan {
 pub struct Spawned {
     pub pid: i32,
     pub started_ns: u64,
-    /// Our resident memory at the fork: the child's ru_maxrss never shows less.
-    pub floor_bytes: u64,
     exec_report: OwnedFd,
 }
 
@@ -196,7 +194,6 @@ pub fn spawn(
         true => Some(pipe().map_err(SpawnError::Fork)?),
         false => None,
     };
-    let floor_bytes = sys::own_usage().1;
     let started_ns = sys::monotonic_ns();
     // SAFETY: between fork and exec the child makes only async-signal-safe calls on memory prepared above.
     let born = group.as_ref().and_then(|group| unsafe { fork_into(group.birthplace()?).ok() });
@@ -236,7 +233,7 @@ pub fn spawn(
     }
     drop(gate);
     drop(report_write);
-    Ok(Spawned { pid, started_ns, floor_bytes, exec_report: report_read })
+    Ok(Spawned { pid, started_ns, exec_report: report_read })
 }
 
 fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -21,6 +21,10 @@ use std::path::Path;
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
 
+/// The sentinel is started by the first wait that is this long or ends by a tick: most signals come later, and the
+/// shortest jobs are over before.
+const SENTINEL_AFTER_MS: i32 = 1;
+
 /// Shorter jobs are over before the memory could matter.
 const TRIM_AFTER_NS: u64 = 20_000_000;
 
@@ -53,7 +57,10 @@ pub struct Supervisor {
     options: RunOptions,
     signals: SignalPlan,
     sentinel: Option<Sentinel>,
+    wants_sentinel: bool,
     spawned: Spawned,
+    /// Our resident memory at the fork: the child's ru_maxrss never shows less.
+    fork_floor_bytes: u64,
     cadence: Cadence,
     marks: Option<MarkReceiver>,
     membership: Membership,
@@ -121,6 +128,8 @@ impl Supervisor {
         let Some(mut meter) = Meter::start(Target::Child(spawned.pid)) else {
             return Err(LaunchError::Own(io::Error::other("the child vanished before it could be read")));
         };
+        // Right after the fork, for the job does not wait for it.
+        let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(spawned.started_ns);
         meter.set_process_events(match tree_events {
             Some(events) => events,
@@ -133,10 +142,6 @@ impl Supervisor {
         let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
         let limits = job_limits(&membership);
         meter.set_group(group);
-        let sentinel = Sentinel::start();
-        if let Some(sentinel) = &sentinel {
-            meter.exclude(sentinel.pid());
-        }
         let cadence = Cadence::start(options.interval_ns, spawned.started_ns).map_err(LaunchError::Own)?;
         spawned.wait_exec().map_err(LaunchError::Spawn)?;
         let deadline_ns = options.timeout_ns.map(|timeout_ns| spawned.started_ns + timeout_ns);
@@ -144,8 +149,10 @@ impl Supervisor {
             meter,
             options,
             signals,
-            sentinel,
+            sentinel: None,
+            wants_sentinel: true,
             spawned,
+            fork_floor_bytes,
             cadence,
             marks,
             membership,
@@ -208,11 +215,19 @@ impl Supervisor {
             }
             None => -1,
         };
+        let timeout_ms = match self.wants_sentinel {
+            true if timeout_ms < 0 => SENTINEL_AFTER_MS,
+            true => timeout_ms.min(SENTINEL_AFTER_MS),
+            false => timeout_ms,
+        };
         let events = self.meter.events_fd();
         let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks, events];
         let ready = sys::wait_readable(&fds, timeout_ms)?;
         if ready & 8 != 0 {
             self.meter.wake_by_events();
+        }
+        if ready & 1 == 0 && std::mem::take(&mut self.wants_sentinel) {
+            self.start_sentinel();
         }
         Ok(Ready { signals: ready & 1 != 0, marks: ready & 4 != 0 })
     }
@@ -235,6 +250,13 @@ impl Supervisor {
         }
     }
 
+    fn start_sentinel(&mut self) {
+        self.sentinel = Sentinel::start();
+        if let Some(sentinel) = &self.sentinel {
+            self.meter.exclude(sentinel.pid());
+        }
+    }
+
     /// The terminal, a shell or a scheduler sent it to the whole group: the job has it already.
     fn group_got(&mut self, arrived: Arrived) -> bool {
         let Some(sentinel) = &self.sentinel else { return !arrived.by_user };
@@ -242,10 +264,7 @@ impl Supervisor {
             return false;
         }
         // The old one keeps the signal pending for ever: a new one starts with a clean slate.
-        self.sentinel = Sentinel::start();
-        if let Some(sentinel) = &self.sentinel {
-            self.meter.exclude(sentinel.pid());
-        }
+        self.start_sentinel();
         true
     }
 
@@ -366,7 +385,7 @@ impl Supervisor {
             verdict: verdict::of_status(outcome.reaped.status, &circumstances),
             limits: self.limits.clone(),
             ended_ns: outcome.ended_ns,
-            fork_floor_bytes: self.spawned.floor_bytes,
+            fork_floor_bytes: self.fork_floor_bytes,
         };
         self.meter.finish(info, ending)
     }

@@ -397,12 +397,6 @@ pub fn raise_descriptor_limit() -> u64 {
     limit.rlim_cur
 }
 
-/// Cores that are online. Asked once: the C library reads a file each time.
-pub fn online_cores() -> u64 {
-    static CORES: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *CORES.get_or_init(|| sysconf(libc::_SC_NPROCESSORS_ONLN))
-}
-
 /// A configuration value of the C library, such as the page size.
 pub fn sysconf(name: libc::c_int) -> u64 {
     // SAFETY: plain query.

@@ -6,7 +6,7 @@ use crate::probe::mounts::{self, Mount};
 use crate::probe::system::{SystemProbe, Traffic};
 use crate::process::Scale;
 use crate::sys;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Space on disk changes slowly and each mount costs a call.
 const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
@@ -56,6 +56,8 @@ pub struct SystemColumns {
     disks: Vec<Device>,
     networks: Vec<Device>,
     mounts: Vec<MountColumns>,
+    has_mounts: bool,
+    root: PathBuf,
     mounts_at_ns: Option<u64>,
     counted_at_ns: Option<u64>,
     opened_at_ns: u64,
@@ -64,19 +66,7 @@ pub struct SystemColumns {
 }
 
 impl SystemColumns {
-    pub fn open(root: &Path, row: &mut Row) -> SystemColumns {
-        let mounts = mounts::local_mounts(root)
-            .into_iter()
-            .map(|mount| {
-                let index = add_columns(
-                    row,
-                    EntityKind::Mount,
-                    &mount.path,
-                    &[Metric::MountTotalBytes, Metric::MountUsedBytes, Metric::MountFreeBytes],
-                );
-                MountColumns { mount, index }
-            })
-            .collect();
+    pub fn open(root: &Path) -> SystemColumns {
         SystemColumns {
             probe: SystemProbe::open(root),
             scale: Scale::of_this_machine(),
@@ -84,7 +74,9 @@ impl SystemColumns {
             cores: Vec::new(),
             disks: Vec::new(),
             networks: Vec::new(),
-            mounts,
+            mounts: Vec::new(),
+            has_mounts: false,
+            root: root.to_owned(),
             mounts_at_ns: None,
             counted_at_ns: None,
             opened_at_ns: sys::monotonic_ns(),
@@ -103,12 +95,25 @@ impl SystemColumns {
         self.mounts.iter().map(|columns| &columns.mount)
     }
 
-    pub fn cores_online(&self) -> u32 {
-        self.probe.reading.cores.len() as u32
+    fn find_mounts(&mut self, row: &mut Row) {
+        if std::mem::replace(&mut self.has_mounts, true) {
+            return;
+        }
+        for mount in mounts::local_mounts(&self.root) {
+            let metrics = [Metric::MountTotalBytes, Metric::MountUsedBytes, Metric::MountFreeBytes];
+            let index = add_columns(row, EntityKind::Mount, &mount.path, &metrics);
+            self.mounts.push(MountColumns { mount, index });
+        }
     }
 
     pub fn read(&mut self, row: &mut Row, now_ns: u64, is_last: bool) {
-        self.probe.read();
+        // A run that ends before the machine was read cannot tell how its counters and disks moved.
+        if is_last && !self.probe.was_read() {
+            self.probe.read_levels();
+        } else {
+            self.find_mounts(row);
+            self.probe.read();
+        }
         let reading = &self.probe.reading;
         let tick_ns = self.scale.tick_ns;
         let cpu = |pick: fn(&crate::probe::system::CpuTicks) -> u64| {

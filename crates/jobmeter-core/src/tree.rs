@@ -55,8 +55,7 @@ impl Tree {
             has_children_lists: true,
         };
         let main = Process::open(main_pid, true, true, tree.scale, &mut tree.buffer)?;
-        tree.has_children_lists =
-            sys::open_read(PathBuffer::task(main_pid, main_pid, "children").as_c_str()).is_ok();
+        tree.has_children_lists = main.has_children_list();
         tree.kept_files = FILES_PER_PROCESS + 1;
         tree.insert(main);
         Some(tree)

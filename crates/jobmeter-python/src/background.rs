@@ -258,7 +258,7 @@ fn read_facts(pid: i32) -> Facts {
         cwd: cwd.to_string_lossy().into_owned(),
         host: line("/proc/sys/kernel/hostname"),
         kernel: line("/proc/sys/kernel/osrelease"),
-        system_cores: sys::online_cores() as u32,
+        system_cores: jobmeter_core::cpus::online().len() as u32,
     }
 }
 

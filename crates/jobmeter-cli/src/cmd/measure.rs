@@ -144,7 +144,7 @@ impl MeasureArgs {
             started_unix_ns,
             interval_ns: self.interval,
             expected_cores: self.expected_cores.unwrap_or_else(|| usable_cores(limits)),
-            system_cores: jobmeter_core::sys::online_cores() as u32,
+            system_cores: jobmeter_core::cpus::online().len() as u32,
             ..RunInfo::default()
         }
     }

@@ -104,8 +104,8 @@ impl Meter {
             Target::Own => (std::process::id() as i32, None),
         };
         let tree = Tree::new(pid, adopter)?;
-        let mut row = Row::new();
-        let system = SystemColumns::open(Path::new("/"), &mut row);
+        let row = Row::new();
+        let system = SystemColumns::open(Path::new("/"));
         let is_own_thread_counted = target == Target::Own;
         Some(Meter {
             target,
@@ -273,8 +273,11 @@ impl Meter {
         if self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
             self.system_at_ns = Some(now_ns);
             self.system.read(&mut self.row, now_ns, is_last);
-            self.fill_group_cpu();
-        } else if depth != Depth::Usual {
+            // At the end the group is asked when the account is settled.
+            if !is_last {
+                self.fill_group_cpu();
+            }
+        } else if depth == Depth::Boundary {
             self.fill_group_cpu();
         }
         self.fill_extras(t_ns);

@@ -134,9 +134,11 @@ impl Meter {
                 let own_pid = std::process::id() as i32;
                 follower.lives.begin(main_pid, Some(self.started_ns), own_pid, name, false);
                 // Who has come and gone before the ring was there is not told of.
-                let buffer = &mut self.tree.buffer;
-                let stat = sys::read_proc(main_pid, "stat", buffer).ok().and_then(stat::parse);
-                follower.is_blind = stat.is_none_or(|stat| stat.children_faults_minor > 0);
+                let main = self.tree.get_mut(main_pid);
+                let has_waited = main.is_none_or(|(main, buffer)| {
+                    main.read_stat(buffer) == Presence::Gone || main.has_waited()
+                });
+                follower.is_blind = has_waited;
                 self.follower = Some(follower);
             }
             Err(reason) => self.events_refusal = Some(reason),

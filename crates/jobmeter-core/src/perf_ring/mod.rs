@@ -48,7 +48,7 @@ impl PerfRing {
     }
 
     fn open(pid: Option<i32>, max_cpus: usize) -> Result<PerfRing, String> {
-        let online = online_cpus();
+        let online = crate::cpus::online();
         if online.len() > max_cpus {
             return Err(format!(
                 "{} CPUs are online: beyond {max_cpus} the events of each CPU would weigh on the job",
@@ -63,7 +63,7 @@ impl PerfRing {
         };
         let mut cpus = Vec::with_capacity(online.len());
         for cpu in online {
-            let ring = CpuRing::open(pid, cpu).map_err(refused)?;
+            let ring = CpuRing::open(pid, *cpu).map_err(refused)?;
             let mut interest = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: 0 };
             // SAFETY: `interest` outlives the call.
             sys::check(unsafe {
@@ -112,39 +112,8 @@ impl AsRawFd for PerfRing {
     }
 }
 
-/// Numbers of the CPUs that are switched on: `0-3,6`.
-fn online_cpus() -> Vec<i32> {
-    let mut buffer = [0u8; 512];
-    let read = sys::open_read(c"/sys/devices/system/cpu/online")
-        .and_then(|file| sys::pread(file.as_raw_fd(), &mut buffer, 0));
-    let listed = read.ok().and_then(|length| parse_cpus(std::str::from_utf8(&buffer[..length]).ok()?));
-    listed.unwrap_or_else(|| (0..sys::online_cores() as i32).collect())
-}
-
-fn parse_cpus(text: &str) -> Option<Vec<i32>> {
-    let mut cpus = Vec::new();
-    for range in text.trim().split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        cpus.extend(first.parse::<i32>().ok()?..=last.parse::<i32>().ok()?);
-    }
-    Some(cpus)
-}
-
 /// What the administrator allows, for the reason of a refusal.
 fn paranoid_level() -> String {
     let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
     level.map_or_else(|_| String::new(), |level| format!(" (kernel.perf_event_paranoid is {})", level.trim()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_cpus() {
-        assert_eq!(parse_cpus("0\n"), Some(vec![0]));
-        assert_eq!(parse_cpus("0-2,5,7-8\n"), Some(vec![0, 1, 2, 5, 7, 8]));
-        assert_eq!(parse_cpus(""), None);
-        assert_eq!(parse_cpus("0-x"), None);
-    }
 }

@@ -5,7 +5,7 @@ use super::scan::{Numbers, keyed, lines, number};
 use crate::sys;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One reading; every figure is `None` where its file or line is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -67,10 +67,11 @@ pub struct Traffic {
 
 /// The open descriptors and the last reading.
 pub struct SystemProbe {
-    files: [Option<OwnedFd>; 8],
+    /// Opened by the first reading of all.
+    files: Option<[Option<OwnedFd>; 8]>,
     buffer: Vec<u8>,
     pub reading: SystemReading,
-    sys_block: std::path::PathBuf,
+    root: PathBuf,
 }
 
 const FILES: [&str; 8] = [
@@ -87,28 +88,46 @@ const FILES: [&str; 8] = [
 impl SystemProbe {
     /// `root` is `/`, or a fake root in tests.
     pub fn open(root: &Path) -> SystemProbe {
-        let open = |path: &str| {
-            let path = CString::new(root.join(path).into_os_string().into_encoded_bytes()).ok()?;
-            sys::open_read(&path).ok()
-        };
         SystemProbe {
-            files: FILES.map(open),
+            files: None,
             buffer: Vec::with_capacity(8192),
             reading: SystemReading::default(),
-            sys_block: root.join("sys/block"),
+            root: root.to_owned(),
         }
     }
 
     /// The last reading stays.
     pub fn close(&mut self) {
-        self.files = Default::default();
+        self.files = Some(Default::default());
         self.buffer = Vec::new();
+    }
+
+    pub fn was_read(&self) -> bool {
+        self.files.is_some()
+    }
+
+    /// Reads only what one reading alone can tell: memory and load.
+    pub fn read_levels(&mut self) {
+        for (path, parse) in [
+            (
+                FILES[1],
+                (|text, reading| reading.memory = parse_meminfo(text)) as fn(&[u8], &mut SystemReading),
+            ),
+            (FILES[2], parse_loadavg),
+        ] {
+            let file = open(&self.root, path);
+            let text = file.and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok());
+            if let Some(text) = text {
+                parse(text, &mut self.reading);
+            }
+        }
     }
 
     /// Reads everything anew into `reading`.
     pub fn read(&mut self) {
+        let files = self.files.get_or_insert_with(|| FILES.map(|path| open(&self.root, path)));
         let mut reading = std::mem::take(&mut self.reading);
-        for (index, file) in self.files.iter().enumerate() {
+        for (index, file) in files.iter().enumerate() {
             let Some(text) =
                 file.as_ref().and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok())
             else {
@@ -119,9 +138,9 @@ impl SystemProbe {
                 1 => reading.memory = parse_meminfo(text),
                 2 => parse_loadavg(text, &mut reading),
                 3 => {
-                    let sys_block = &self.sys_block;
+                    let sys_block = self.root.join("sys/block");
                     update_traffic(&mut reading.disks, text, parse_disk_line, |name| {
-                        is_whole_disk(sys_block, name)
+                        is_whole_disk(&sys_block, name)
                     });
                 }
                 4 => update_traffic(&mut reading.networks, text, parse_network_line, |name| name != "lo"),
@@ -132,6 +151,11 @@ impl SystemProbe {
         }
         self.reading = reading;
     }
+}
+
+fn open(root: &Path, path: &str) -> Option<OwnedFd> {
+    let path = CString::new(root.join(path).into_os_string().into_encoded_bytes()).ok()?;
+    sys::open_read(&path).ok()
 }
 
 fn parse_stat(text: &[u8], reading: &mut SystemReading) {
