@@ -151,9 +151,12 @@ impl Meter {
     }
 
     fn emit_settled(&mut self, main: Option<Account>, combined: Account, cpu: &CpuTotal, wall_ns: u64) {
-        // The group and the ledger differ by microseconds: what a tick has shown stands.
+        // The group and the ledger differ by microseconds: what a tick has shown stands. Not where it was taken in
+        // by a process that passed from one account to another while it looked.
+        let settled_ns = cpu.total_ns.max(combined.cpu_ns);
         let shown_ns = self.row.get(Scope::Combined, Metric::CpuNs).unwrap_or_default();
-        let cpu_ns = cpu.total_ns.max(combined.cpu_ns).max(shown_ns);
+        let is_close = shown_ns <= settled_ns + settled_ns / 500 + 2_000_000;
+        let cpu_ns = if is_close { settled_ns.max(shown_ns) } else { settled_ns };
         let settled = Account { cpu_ns, system_ns: cpu.system_ns, ..combined };
         // Without a child ever, main is the whole: sources that differ by nanoseconds make no descendants.
         let main = if self.was_alone() { main.map(|_| settled) } else { main };

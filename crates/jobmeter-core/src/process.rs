@@ -46,6 +46,8 @@ pub struct RollupReading {
 
 pub struct Process {
     pub id: ProcessId,
+    /// In the order in which members were found, parents before their children; 0 before that.
+    pub serial: u64,
     pub is_main: bool,
     pub parent_pid: i32,
     /// The command name has changed since it was last told.
@@ -108,6 +110,7 @@ impl Process {
         let keep = |path: PathBuffer| if keep_files { open(path) } else { None };
         let mut process = Process {
             id: ProcessId { pid, start_ticks: stat.start_ticks },
+            serial: 0,
             is_main,
             parent_pid: stat.parent_pid,
             is_renamed: false,

@@ -21,10 +21,6 @@ use std::path::Path;
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
 
-/// The sentinel is started by the first wait that is this long or ends by a tick: most signals come later, and the
-/// shortest jobs are over before.
-const SENTINEL_AFTER_MS: i32 = 1;
-
 /// Shorter jobs are over before the memory could matter.
 const TRIM_AFTER_NS: u64 = 20_000_000;
 
@@ -57,7 +53,6 @@ pub struct Supervisor {
     options: RunOptions,
     signals: SignalPlan,
     sentinel: Option<Sentinel>,
-    wants_sentinel: bool,
     spawned: Spawned,
     /// Our resident memory at the fork: the child's ru_maxrss never shows less.
     fork_floor_bytes: u64,
@@ -150,7 +145,6 @@ impl Supervisor {
             options,
             signals,
             sentinel: None,
-            wants_sentinel: true,
             spawned,
             fork_floor_bytes,
             cadence,
@@ -176,6 +170,10 @@ impl Supervisor {
     /// Until the job has ended (and its descendants, when they are waited for).
     pub fn run(&mut self) -> io::Result<Outcome> {
         let mut main: Option<(Reaped, u64)> = None;
+        // A job that is over already gets no more signals.
+        if sys::peek_child(Some(self.spawned.pid)).is_none() {
+            self.start_sentinel();
+        }
         loop {
             let ready = self.wait_for_something()?;
             if ready.signals {
@@ -215,19 +213,11 @@ impl Supervisor {
             }
             None => -1,
         };
-        let timeout_ms = match self.wants_sentinel {
-            true if timeout_ms < 0 => SENTINEL_AFTER_MS,
-            true => timeout_ms.min(SENTINEL_AFTER_MS),
-            false => timeout_ms,
-        };
         let events = self.meter.events_fd();
         let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks, events];
         let ready = sys::wait_readable(&fds, timeout_ms)?;
         if ready & 8 != 0 {
             self.meter.wake_by_events();
-        }
-        if ready & 1 == 0 && std::mem::take(&mut self.wants_sentinel) {
-            self.start_sentinel();
         }
         Ok(Ready { signals: ready & 1 != 0, marks: ready & 4 != 0 })
     }

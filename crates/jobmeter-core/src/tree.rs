@@ -19,6 +19,8 @@ const BREATH: usize = 128;
 pub struct Tree {
     pub processes: Vec<Process>,
     by_pid: HashMap<i32, usize>,
+    found_count: u64,
+    is_disordered: bool,
     pub scale: Scale,
     /// Our own pid when orphans are re-parented to us.
     adopter: Option<i32>,
@@ -42,6 +44,8 @@ impl Tree {
         let mut tree = Tree {
             processes: Vec::with_capacity(64),
             by_pid: HashMap::with_capacity(64),
+            found_count: 0,
+            is_disordered: false,
             scale: Scale::of_this_machine(),
             adopter,
             adopted_file: adopter
@@ -79,7 +83,11 @@ impl Tree {
         Some((&mut self.processes[index], &mut self.buffer))
     }
 
-    fn insert(&mut self, process: Process) {
+    fn insert(&mut self, mut process: Process) {
+        if process.serial == 0 {
+            self.found_count += 1;
+            process.serial = self.found_count;
+        }
         self.by_pid.insert(process.id.pid, self.processes.len());
         self.processes.push(process);
     }
@@ -90,6 +98,7 @@ impl Tree {
         let process = self.processes.swap_remove(index);
         if let Some(moved) = self.processes.get(index) {
             self.by_pid.insert(moved.id.pid, index);
+            self.is_disordered = true;
         }
         self.kept_files = self.kept_files.saturating_sub(FILES_PER_PROCESS);
         if process.has_had_children {
@@ -114,6 +123,17 @@ impl Tree {
         self.insert(process);
     }
 
+    /// Parents are read before their children: who is waited for in between is then missing for a moment, until
+    /// its parent is read again. The other way round it would count twice.
+    fn restore_order(&mut self) {
+        if std::mem::take(&mut self.is_disordered) {
+            self.processes.sort_unstable_by_key(|process| process.serial);
+            for (index, process) in self.processes.iter().enumerate() {
+                self.by_pid.insert(process.id.pid, index);
+            }
+        }
+    }
+
     /// The fast reads of all members; `departed` gets the ones that are gone. `breathe` is called now and then.
     pub fn refresh(
         &mut self,
@@ -122,6 +142,7 @@ impl Tree {
         departed: &mut Vec<i32>,
         breathe: &mut dyn FnMut(),
     ) {
+        self.restore_order();
         let (scale, buffer) = (self.scale, &mut self.buffer);
         self.somebody_ran = false;
         for (index, process) in self.processes.iter_mut().enumerate() {
@@ -266,5 +287,35 @@ fn find_children_of_threads(pid: i32, buffer: &mut [u8], found: &mut Vec<i32>) {
     }
     for tid in tids.into_iter().filter(|tid| *tid != pid) {
         read_thread_children(pid, tid, buffer, &mut |child| found.push(child));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_stay_before_their_children_when_others_leave() {
+        let mut children: Vec<_> =
+            (0..3).map(|_| std::process::Command::new("sleep").arg("60").spawn().expect("a child")).collect();
+        let mut tree = Tree::new(std::process::id() as i32, None).expect("we live");
+        let (mut born, mut departed) = (Vec::new(), Vec::new());
+        // Each test of this process may have children too: only ours are looked at.
+        for child in &children {
+            tree.add(child.id() as i32, &mut born);
+        }
+        tree.remove(children[0].id() as i32).expect("it was there");
+        let last = tree.processes.iter().position(|process| process.id.pid == children[2].id() as i32);
+        assert_eq!(last, Some(1), "the last one took the place of the first");
+        tree.refresh(sys::monotonic_ns(), 0, &mut departed, &mut || {});
+        let serials: Vec<u64> = tree.processes.iter().map(|process| process.serial).collect();
+        assert!(serials.is_sorted(), "{serials:?}");
+        for process in &tree.processes {
+            assert_eq!(tree.get(process.id.pid).map(|found| found.id), Some(process.id));
+        }
+        for child in &mut children {
+            child.kill().expect("our own child");
+            child.wait().expect("it ends");
+        }
     }
 }

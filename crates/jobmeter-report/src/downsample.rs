@@ -57,6 +57,7 @@ struct Track {
     counter: bool,
     /// The reading that the next difference is taken from.
     previous: Option<Reading>,
+    last: Option<Reading>,
     cells: Vec<Cell>,
     peak: Option<Peak>,
 }
@@ -150,6 +151,7 @@ impl Sink for SeriesBuilder {
             factor,
             counter: column.metric.info().kind == Kind::Counter,
             previous: None,
+            last: None,
             cells: Vec::new(),
             peak: None,
         });
@@ -184,6 +186,7 @@ impl Track {
             self.previous = Some(now);
             return;
         };
+        self.last = Some(now);
         let passed_ns = t_ns.saturating_sub(before.t_ns);
         if value < before.value {
             // A counter that runs backwards is a gap, not a negative rate.
@@ -197,6 +200,19 @@ impl Track {
             // The difference says what happened on average in the buckets between, too.
             if let Some(between) = self.cells.get_mut(before.bucket + 1..bucket) {
                 between.iter_mut().for_each(|cell| cell.fill(rate));
+            }
+        }
+    }
+
+    /// A run that was over within the window has the one rate that it had on the whole.
+    fn take_short_run(&mut self) {
+        if let (None, Some(first), Some(last)) = (self.peak, self.previous, self.last)
+            && last.t_ns >= first.t_ns + RATE_WINDOW_NS / 4
+        {
+            let rate =
+                (last.value - first.value) as f64 * 1e9 / (last.t_ns - first.t_ns) as f64 * self.factor;
+            for bucket in first.bucket..=last.bucket {
+                self.add(bucket, last.t_ns, 1, rate);
             }
         }
     }
@@ -218,14 +234,15 @@ impl Track {
             let cell = std::mem::replace(&mut self.cells[index], Cell::EMPTY);
             self.cells[*into].merge(cell);
         }
-        if let Some(previous) = &mut self.previous {
-            previous.bucket = target[previous.bucket];
+        for reading in [&mut self.previous, &mut self.last].into_iter().flatten() {
+            reading.bucket = target[reading.bucket];
         }
         let used = self.cells.len().checked_sub(1).map_or(0, |last| target[last] + 1);
         self.cells.truncate(used);
     }
 
-    fn finish(self, count: usize, t_ns: &Arc<[u64]>) -> Series {
+    fn finish(mut self, count: usize, t_ns: &Arc<[u64]>) -> Series {
+        self.take_short_run();
         let mut points: Vec<Option<Point>> = self.cells.into_iter().map(Cell::point).collect();
         points.resize(count, None);
         Series { column: self.column, measure: self.measure, t_ns: t_ns.clone(), points, peak: self.peak }

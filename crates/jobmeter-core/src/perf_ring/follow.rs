@@ -7,7 +7,7 @@ use super::record::Record;
 use crate::event::{Event, ProcessId};
 use crate::meter::Meter;
 use crate::probe::stat::{self, name_text};
-use crate::process::Presence;
+use crate::process::{Presence, read_thread_children};
 use crate::summary::Source;
 use crate::sys::{self, Reaped, timeval_ns};
 use std::os::fd::{AsRawFd, RawFd};
@@ -133,16 +133,38 @@ impl Meter {
                 let name = self.tree.main().map_or([0; 16], |main| main.stat.name);
                 let own_pid = std::process::id() as i32;
                 follower.lives.begin(main_pid, Some(self.started_ns), own_pid, name, false);
-                // Who has come and gone before the ring was there is not told of.
-                let main = self.tree.get_mut(main_pid);
-                let has_waited = main.is_none_or(|(main, buffer)| {
-                    main.read_stat(buffer) == Presence::Gone || main.has_waited()
-                });
-                follower.is_blind = has_waited;
+                follower.is_blind = !self.look_back(&mut follower.lives);
                 self.follower = Some(follower);
             }
             Err(reason) => self.events_refusal = Some(reason),
         }
+    }
+
+    /// Those that main has forked before the ring was there. Whether they are all: nobody has come and gone.
+    fn look_back(&mut self, lives: &mut Lives) -> bool {
+        let Some((main, buffer)) = self.tree.get_mut(self.main_pid()) else { return false };
+        let main_pid = main.id.pid;
+        let mut children = Vec::new();
+        read_thread_children(main_pid, main_pid, buffer, &mut |pid| children.push(pid));
+        // Asked after the list: who was not waited for by now was in it.
+        let is_here = main.read_stat(buffer) == Presence::Here;
+        if let Some(life) = lives.get_mut(main_pid) {
+            // It may have become its command before the ring was there.
+            life.name = main.stat.name;
+        }
+        if !is_here || main.has_waited() {
+            return false;
+        }
+        children.into_iter().all(|pid| {
+            let Some(stat) = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse) else {
+                return false;
+            };
+            let mut has_children = false;
+            read_thread_children(pid, pid, buffer, &mut |_| has_children = true);
+            // Without a time of birth: its record may still wait in the ring.
+            lives.begin(pid, None, main_pid, stat.name, false);
+            stat.children_faults_minor == 0 && !has_children
+        })
     }
 
     /// Readable when the ring is half full.
@@ -352,8 +374,11 @@ impl Meter {
         let (lives, is_blind) = (&mut follower.lives, &mut follower.is_blind);
         for pid in follower.ended.drain(..) {
             let Some((process, buffer)) = tree.get_mut(pid) else { continue };
-            let is_here = process.read_stat(buffer) == Presence::Here;
-            if is_here && process.stat.state != b'Z' && process.stat.flags & EXITING == 0 {
+            // Looked at, not kept: its children were read earlier in this tick, and what it has waited for since
+            // would count twice.
+            let stat = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse);
+            let stat = stat.filter(|stat| stat.start_ticks == process.id.start_ticks);
+            if stat.is_some_and(|stat| stat.state != b'Z' && stat.flags & EXITING == 0) {
                 *is_blind = true;
                 if let Some(life) = lives.get_mut(pid) {
                     life.end_ns = None;
