@@ -171,15 +171,19 @@ impl Supervisor {
     pub fn run(&mut self) -> io::Result<Outcome> {
         let mut main: Option<(Reaped, u64)> = None;
         // A job that is over already gets no more signals.
-        if sys::peek_child(Some(self.spawned.pid)).is_none() {
+        if self.options.wait_descendants || sys::peek_child(Some(self.spawned.pid)).is_none() {
             self.start_sentinel();
         }
         loop {
             let ready = self.wait_for_something()?;
-            if ready.signals {
-                while let Some(arrived) = self.signals.next() {
-                    self.handle_signal(arrived, main.is_some());
+            while let Some(arrived) = if ready.signals { self.signals.next() } else { None } {
+                // A main process that has ended takes no signal any more.
+                if arrived.signal != libc::SIGCHLD
+                    && let Some(reaped) = self.reap_children()
+                {
+                    main = Some((reaped, sys::monotonic_ns()));
                 }
+                self.handle_signal(arrived, main.is_some());
             }
             // Signals merge and may be lost behind each other; children are asked for directly.
             if let Some(reaped) = self.reap_children() {
@@ -229,6 +233,9 @@ impl Supervisor {
             return self.follow_stop();
         }
         if self.group_got(arrived) {
+            return;
+        }
+        if main_is_gone && !self.options.wait_descendants {
             return;
         }
         if main_is_gone {
