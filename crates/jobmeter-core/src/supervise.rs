@@ -2,6 +2,7 @@
 
 use crate::cadence::Cadence;
 use crate::cgroup::{JobGroup, Membership};
+use crate::cpus;
 use crate::finish::Ending;
 use crate::marks::MarkReceiver;
 use crate::meter::{Meter, Target};
@@ -20,6 +21,10 @@ use std::path::Path;
 
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
+
+/// With more CPUs than this the job does not wait for an event on each: what it forks before is found by a look back,
+/// unless it is gone by then.
+const MOST_EARLY_CPUS: usize = 16;
 
 /// Shorter jobs are over before the memory could matter.
 const TRIM_AFTER_NS: u64 = 20_000_000;
@@ -110,13 +115,19 @@ impl Supervisor {
         spawn::become_subreaper();
         let mut group = if options.use_cgroup { JobGroup::create().ok() } else { None };
         let wants_clock = options.use_perf && group.is_none();
-        let mut tree_events = None;
-        let mut attach =
-            |pid| tree_events = Some(PerfRing::open_machine().or_else(|_| PerfRing::open_tree(pid)));
+        let opens_early = cpus::online().len() <= MOST_EARLY_CPUS;
+        let mut events = match options.use_perf {
+            true if opens_early || options.follow => Some(PerfRing::open_machine()),
+            true => None,
+            false => Some(Err("not wanted".to_owned())),
+        };
+        let wants_tree_events = options.follow && !matches!(events, Some(Ok(_)));
+        let mut attach = |pid| events = Some(PerfRing::open_tree(pid));
         // Before the job: its very first command may be a mark.
         let marks = MarkReceiver::create().ok();
         let spawned = {
-            let attach: Option<&mut dyn FnMut(i32)> = if options.follow { Some(&mut attach) } else { None };
+            let attach: Option<&mut dyn FnMut(i32)> =
+                if wants_tree_events { Some(&mut attach) } else { None };
             spawn::spawn(&options.command, &signals, group.as_mut(), attach).map_err(LaunchError::Spawn)?
         };
         // First of all: a job of a millisecond is seen alive now or never.
@@ -126,12 +137,10 @@ impl Supervisor {
         // Right after the fork, for the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(spawned.started_ns);
-        meter.set_process_events(match tree_events {
-            Some(events) => events,
-            // The job does not wait for one event per CPU: what it forks before is found by the first look.
-            None if options.use_perf => PerfRing::open_machine(),
-            None => Err("not wanted".to_owned()),
-        });
+        match events {
+            Some(events) => meter.set_process_events(events),
+            None => meter.set_late_process_events(PerfRing::open_machine()),
+        }
         let membership = Membership::read(Path::new("/"), "self");
         // A group of the job's own starts at nought.
         let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };

@@ -133,10 +133,18 @@ impl Meter {
                 let name = self.tree.main().map_or([0; 16], |main| main.stat.name);
                 let own_pid = std::process::id() as i32;
                 follower.lives.begin(main_pid, Some(self.started_ns), own_pid, name, false);
-                follower.is_blind = !self.look_back(&mut follower.lives);
                 self.follower = Some(follower);
             }
             Err(reason) => self.events_refusal = Some(reason),
+        }
+    }
+
+    /// As [`Meter::set_process_events`], with a ring that was opened when the job ran already.
+    pub fn set_late_process_events(&mut self, opened: Result<PerfRing, String>) {
+        self.set_process_events(opened);
+        if let Some(mut follower) = self.follower.take() {
+            follower.is_blind = !self.look_back(&mut follower.lives);
+            self.follower = Some(follower);
         }
     }
 
