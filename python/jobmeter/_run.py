@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 from ._table import Table
 
@@ -32,24 +32,24 @@ class Run:
     def recommend_resources(self) -> Dict[str, Optional[int]]:
         """What to ask for next time, by the simple rule: cores, MiB of memory, GPUs and MiB of VRAM.
 
-        The memory rests on the upper bound of the peak where there is one; `None` is what could not be measured.
+        The memory rests on the upper bound of the peak where there is one, the likely one where that is known; `None`
+        is what could not be measured.
         `jobmeter advise` learns from many runs.
         """
         from . import _engine
 
         combined = self.to_dict()["combined"]
 
-        def figure(key: str, absent: Optional[float] = None, bound: str = "value") -> Optional[float]:
+        def figure(key: str, absent: Optional[float] = None, bounds: Tuple[str, ...] = ()) -> Optional[float]:
             if key not in combined:
                 return absent
-            value = combined[key].get(bound)
-            value = combined[key].get("value") if value is None else value
-            return None if value is None else float(value)
+            values = (combined[key].get(name) for name in (*bounds, "value"))
+            return next((float(value) for value in values if value is not None), None)
 
         # Without a GPU there is no such figure, and none is needed.
         needs = {
             "cpu": figure("cores_used_mean"),
-            "memory": figure("rss_bytes_max", bound="upper"),
+            "memory": figure("rss_bytes_max", bounds=("likely_upper", "upper")),
             "gpu": figure("gpu_busy_ppm_max", 0.0),
             "vram": figure("gpu_memory_bytes_max", 0.0),
         }

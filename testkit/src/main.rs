@@ -26,6 +26,7 @@ testkit hold BYTES HOLD_MS TOTAL_MS TRUTH        a burst of memory
 testkit cow BLOCK CHILDREN PRIVATE MS TRUTH      copy-on-write children
 testkit shared -|FILE BYTES CHILDREN MS TRUTH    a shared mapping, anonymous or of a file
 testkit daemon-hold BYTES MS TRUTH               memory in a daemonised grandchild
+testkit family BYTES CHILDREN EACH MS TRUTH      a large parent of small programs
 testkit map-fault RESIDENT BLOCK SECONDS TRUTH   map, fault and unmap beside a large resident block
 testkit inherited FILE ARGUMENTS…                what was inherited
 testkit copy                                     standard input to standard output
@@ -87,6 +88,13 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
             done(memory::shared(file, given.bytes(1)?, given.number(2)?, given.number(3)?, given.path(4)?))
         }
         "daemon-hold" => done(memory::daemon_hold(given.bytes(0)?, given.number(1)?, given.path(2)?)),
+        "family" => done(memory::family(
+            given.bytes(0)?,
+            given.number(1)?,
+            given.bytes(2)?,
+            given.number(3)?,
+            given.path(4)?,
+        )),
         "map-fault" => {
             let seconds = given.number(2)? as f64;
             done(memory::map_fault(given.bytes(0)?, given.bytes(1)?, seconds, given.path(3)?))

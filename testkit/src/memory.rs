@@ -4,6 +4,7 @@ use crate::sys::{self, Pages};
 use crate::truth;
 use std::io;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Holds `bytes` for `hold_ms` in the middle of a run of about `total_ms`, then gives them back.
@@ -97,6 +98,25 @@ pub fn daemon_hold(bytes: usize, hold_ms: u64, truth_file: &Path) -> io::Result<
     sys::wait_for(pid)?;
     sys::wait_for_eof(&done_read);
     truth::write(truth_file, &[("union_bytes", bytes.to_string())])
+}
+
+/// Holds `bytes` while `children` programs of its own, which share nothing with it, hold `each` for `hold_ms`.
+pub fn family(bytes: usize, children: u64, each: usize, hold_ms: u64, truth_file: &Path) -> io::Result<()> {
+    let pages = Pages::private(bytes)?;
+    pages.touch_all();
+    let program = std::env::current_exe()?;
+    let (each_text, ms) = (each.to_string(), hold_ms.to_string());
+    let started: Vec<_> = (0..children)
+        .map(|number| {
+            let own_truth = truth_file.with_file_name(format!("truth-of-child-{number}"));
+            Command::new(&program).args(["hold", &each_text, &ms, &ms]).arg(own_truth).spawn()
+        })
+        .collect::<io::Result<_>>()?;
+    for mut child in started {
+        child.wait()?;
+    }
+    let union_bytes = bytes as u64 + children * each as u64;
+    truth::write(truth_file, &[("union_bytes", union_bytes.to_string())])
 }
 
 /// With `resident` bytes of 4K pages held, maps, faults and unmaps blocks of `block` bytes for `seconds` and

@@ -41,6 +41,14 @@ impl Cadence {
         Ok(cadence)
     }
 
+    /// With a first tick as early as the adaptive cadence has it: where none is taken at the start itself, what is
+    /// counted from the first tick on would else begin an interval late.
+    pub fn with_early_tick(mut self) -> io::Result<Cadence> {
+        self.due_ns = self.due_ns.min(self.started_ns + FINEST_NS);
+        self.timer.set(self.due_ns)?;
+        Ok(self)
+    }
+
     pub fn timer(&self) -> &Timer {
         &self.timer
     }
@@ -87,14 +95,15 @@ impl Cadence {
                 self.due_ns = now_ns + wanted_ns.max(affordable_ns);
             }
             Some(interval_ns) => {
-                let missed = now_ns.saturating_sub(self.due_ns) / interval_ns;
+                let count_until = |t_ns: u64| t_ns.saturating_sub(self.started_ns) / interval_ns;
                 let affordable = (self.cost_ns * FIXED_SHARE).div_ceil(interval_ns).max(1);
                 if affordable > 1 {
                     self.thinned = Some(affordable * interval_ns);
                 }
-                let step = affordable.max(missed + 1);
-                self.skipped_ticks += step - 1;
-                self.due_ns += step * interval_ns;
+                let last = count_until(self.due_ns);
+                let next = (last + affordable).max(count_until(now_ns) + 1);
+                self.skipped_ticks += next - last - 1;
+                self.due_ns = self.started_ns + next * interval_ns;
             }
         }
         self.timer.set(self.due_ns)

@@ -65,7 +65,7 @@ impl Meter {
     pub fn settle(&mut self, ending: Ending) -> Settled {
         let wall_ns = ending.ended_ns.saturating_sub(self.started_ns);
         self.end_events();
-        self.note_unfresh();
+        self.note_unshown();
         let (main, combined) = self.accounts();
         let cpu = self.settle_cpu(combined);
         self.emit_settled(main, combined, &cpu, wall_ns);
@@ -280,20 +280,17 @@ impl Meter {
             .max(self.peaks.descendant_bytes)
             .max(job_mark.unwrap_or_default());
         let group_peak = self.group.as_ref().and_then(|group| group.memory_peak_bytes());
-        let combined_upper = if is_alone {
-            main_upper
+        let (combined_figure, descendants_figure) = if is_alone {
+            (main_figure.clone(), Figure::int(0, Quality::Exact))
         } else {
             let largest = reaped_bytes.filter(|_| !self.ledger.has_hole);
-            self.peaks
-                .upper_bytes(largest, group_peak, self.events_are_complete())
-                .map(|upper| upper.max(combined_lower) + lag_bytes)
-        };
-        let combined_figure =
-            if is_alone { main_figure.clone() } else { bounded(combined_lower, combined_upper) };
-        let descendants_figure = if is_alone {
-            Figure::int(0, Quality::Exact)
-        } else {
-            bounded(descendants_lower, combined_upper.map(|upper| upper.max(descendants_lower)))
+            let upper = self.peaks.upper(largest, group_peak, self.events_are_complete(), lag_bytes);
+            let above = |lower: u64, bytes: Option<u64>| bytes.map(|bytes| bytes.max(lower) + lag_bytes);
+            let figure = |lower: u64| Figure {
+                likely_upper: above(lower, upper.likely).map(Number::Int),
+                ..bounded(lower, above(lower, upper.certain))
+            };
+            (figure(combined_lower), figure(descendants_lower))
         };
         for (scope, figure) in [
             (Scope::Main, main_figure),

@@ -62,11 +62,12 @@ fn directory_in(base: &Path) -> io::Result<PathBuf> {
     // SAFETY: geteuid cannot fail.
     let uid = unsafe { libc::geteuid() };
     let dir = base.join(format!("jobmeter-{uid}"));
-    match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let meta = std::fs::symlink_metadata(&dir)?;
+    let meta = std::fs::symlink_metadata(&dir).or_else(|_| {
+        match std::fs::DirBuilder::new().mode(0o700).create(&dir) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => std::fs::symlink_metadata(&dir),
+        }
+    })?;
     if !meta.is_dir() || meta.uid() != uid || meta.mode() & 0o077 != 0 {
         return Err(io::Error::other(format!("{} is not a private directory of this user", dir.display())));
     }

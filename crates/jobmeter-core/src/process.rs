@@ -59,6 +59,8 @@ pub struct Process {
     pub rss_bytes: u64,
     /// File-backed and shared-memory part of `rss_bytes`.
     pub rss_file_bytes: u64,
+    /// Between vfork and exec it lives in its parent's memory: none of that is its own.
+    borrows_memory: bool,
     /// Resident memory when first seen: what a forked copy shares with its parent.
     pub rss_at_birth_bytes: u64,
     /// Waited-for children included.
@@ -92,6 +94,27 @@ pub struct Process {
     statm_is_of_thread: bool,
     stat_file: Option<OwnedFd>,
     children_file: Option<OwnedFd>,
+    /// Of main only, which is read the most.
+    io_file: Option<OwnedFd>,
+    status_file: Option<OwnedFd>,
+}
+
+/// Reads `name` of `pid`, from the kept descriptor if there is one; it is kept from now on with `keep`.
+fn read_kept<'a>(
+    file: &mut Option<OwnedFd>,
+    keep: bool,
+    pid: i32,
+    name: &str,
+    buffer: &'a mut [u8],
+) -> std::io::Result<&'a [u8]> {
+    if !keep {
+        return sys::read_proc(pid, name, buffer);
+    }
+    if file.is_none() {
+        *file = Some(sys::open_read(PathBuffer::proc(pid, name).as_c_str())?);
+    }
+    let length = sys::pread(file.as_ref().map_or(-1, AsRawFd::as_raw_fd), buffer, 0)?;
+    Ok(&buffer[..length])
 }
 
 impl Process {
@@ -118,6 +141,7 @@ impl Process {
             cpu_ns: 0,
             rss_bytes: 0,
             rss_file_bytes: 0,
+            borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
             rss_at_birth_bytes: 0,
             io: None,
             io_denied: false,
@@ -141,6 +165,8 @@ impl Process {
             statm_is_of_thread: false,
             children_file: keep(PathBuffer::task(pid, pid, "children")),
             stat_file: is_main.then_some(stat_file),
+            io_file: None,
+            status_file: None,
         };
         match process.read_fast(scale, buffer) {
             Presence::Here => {
@@ -159,6 +185,7 @@ impl Process {
     /// What was read stays.
     pub fn close_files(&mut self) {
         (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
+        (self.io_file, self.status_file) = (None, None);
     }
 
     /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
@@ -175,7 +202,7 @@ impl Process {
         let Ok(length) = read else { return Presence::Gone };
         let Some(cpu_ns) = sys::process_cpu_ns(self.id.pid) else { return Presence::Gone };
         self.cpu_ns = cpu_ns.max(self.cpu_ns);
-        if let Some(statm) = statm::parse(&buffer[..length]) {
+        if let Some(statm) = statm::parse(&buffer[..length]).filter(|_| !self.borrows_memory) {
             self.rss_bytes = statm.resident_pages * scale.page_bytes;
             self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
             self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
@@ -204,6 +231,11 @@ impl Process {
         }
         self.parent_pid = stat.parent_pid;
         self.is_renamed |= stat.name != self.stat.name;
+        if self.stat.is_forked_copy() && !stat.is_forked_copy() {
+            // It has become a program of its own; the memory it had before was its parent's.
+            self.borrows_memory = false;
+            self.peak_rss_bytes = 0;
+        }
         self.stat = stat;
         self.cpu_at_stat_ns = self.cpu_ns;
         Presence::Here
@@ -234,27 +266,36 @@ impl Process {
 
     /// The dearer reads: stat, io, status.
     pub fn read_slow(&mut self, now_ns: u64, buffer: &mut [u8]) -> Presence {
+        let presence = self.read_stat(buffer);
+        if presence == Presence::Here {
+            self.read_after_stat(now_ns, buffer);
+        }
+        presence
+    }
+
+    /// What `read_slow` reads besides `stat`.
+    pub fn read_after_stat(&mut self, now_ns: u64, buffer: &mut [u8]) {
         self.slow_at_ns = now_ns;
         self.cpu_at_slow_ns = self.cpu_ns;
-        if self.read_stat(buffer) == Presence::Gone {
-            return Presence::Gone;
-        }
         self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
-        match sys::read_proc(self.id.pid, "io", buffer) {
+        let (pid, keep) = (self.id.pid, self.is_main);
+        match read_kept(&mut self.io_file, keep, pid, "io", buffer) {
             Ok(text) => self.io = io::parse(text).or(self.io),
             Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
         }
         // Of what has ended only the parent's account tells more.
         if !self.is_final
-            && let Ok(text) = sys::read_proc(self.id.pid, "status", buffer)
+            && let Ok(text) = read_kept(&mut self.status_file, keep, pid, "status", buffer)
         {
             let status = status::parse(text);
-            self.peak_rss_bytes = self.peak_rss_bytes.max(status.peak_rss_bytes.unwrap_or(self.rss_bytes));
+            if !self.borrows_memory {
+                let mark_bytes = status.peak_rss_bytes.unwrap_or(self.rss_bytes);
+                self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
+            }
             self.swap_bytes = status.swap_bytes;
             self.switches = status.switches_voluntary.zip(status.switches_involuntary);
             self.ignores_children = status.ignores_children;
         }
-        Presence::Here
     }
 
     /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.

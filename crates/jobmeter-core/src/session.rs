@@ -62,7 +62,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Takes the first tick before it returns, so that what follows is measured from here.
+    /// Reads the job's counters before it returns, so that what follows is measured from here. The rest of the first
+    /// tick, which is the machine's, is the thread's to take.
     pub fn start(config: SessionConfig, info: RunInfo, limits: Limits) -> io::Result<Session> {
         let mut meter = Meter::start(config.target)
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such process"))?;
@@ -74,7 +75,7 @@ impl Session {
         }
         let cadence = Cadence::start(config.interval_ns, sys::monotonic_ns())?;
         meter.set_interval_ns(cadence.interval_ns());
-        meter.tick();
+        meter.begin();
         let watched = match config.target {
             Target::Attached(pid) => sys::pidfd_open(pid).ok(),
             _ => None,
@@ -122,6 +123,13 @@ impl Session {
         !self.is_inert() && self.shared.with(|meter| meter.has_main()) == Some(true)
     }
 
+    /// The first tick is whole when this returns.
+    pub fn catch_up(&self) {
+        if !self.is_inert() {
+            self.shared.with(Meter::complete_first_tick);
+        }
+    }
+
     /// The summary up to this moment.
     pub fn snapshot(&self) -> Option<Summary> {
         if self.is_inert() {
@@ -141,14 +149,10 @@ impl Session {
             std::mem::forget(self.thread.take());
             return None;
         }
-        self.shared.wake.notify();
-        let joined = self.thread.take().map(JoinHandle::join);
+        // From here on the thread finds nothing to read.
         let mut meter = self.shared.lock().take()?;
-        if let Some(Ok((late_ticks, skipped_ticks))) = joined {
-            meter.late_ticks = late_ticks;
-            meter.skipped_ticks = skipped_ticks;
-        }
-        meter.last_tick();
+        // It goes when the program's threads are counted, and while the rest is read.
+        meter.last_tick_with(|| self.shared.wake.notify());
         let verdict = if meter.has_main() {
             verdict::of_watch("detached", "measured to the end of the block; the process goes on")
         } else {
@@ -161,8 +165,13 @@ impl Session {
             fork_floor_bytes: 0,
         };
         let settled = meter.settle(ending);
-        wait_until_gone(self.shared.tid.load(Ordering::Relaxed));
         meter.retire();
+        if let Some(Ok((late_ticks, skipped_ticks))) = self.thread.take().map(JoinHandle::join) {
+            meter.late_ticks = late_ticks;
+            meter.skipped_ticks = skipped_ticks;
+        }
+        wait_until_gone(self.shared.tid.load(Ordering::Relaxed));
+        meter.leave_threads();
         Some(Ended { meter, info: std::mem::take(&mut self.info), settled })
     }
 }
@@ -192,6 +201,11 @@ impl Drop for Session {
     }
 }
 
+/// The machine is first looked at so long after the start. Its counters move in steps of 10 ms: they have nothing to say
+/// about a block that is over by then.
+const FIRST_LOOK_MS: i32 = 1;
+const FOR_EVER_MS: i32 = -1;
+
 fn tick_until_woken(
     shared: &Shared,
     mut cadence: Cadence,
@@ -202,11 +216,16 @@ fn tick_until_woken(
     shared.tid.store(unsafe { libc::gettid() }, Ordering::Relaxed);
     let inbox_fd = inbox.map_or(-1, |inbox| inbox.fd);
     let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
+    let mut timeout_ms = FIRST_LOOK_MS;
     loop {
         let fds = [shared.wake.as_raw_fd(), cadence.timer().as_raw_fd(), exit, inbox_fd];
-        let Ok(ready) = sys::wait_readable(&fds, -1) else { break };
+        let Ok(ready) = sys::wait_readable(&fds, timeout_ms) else { break };
         if ready & 1 != 0 {
             break;
+        }
+        if timeout_ms == FIRST_LOOK_MS {
+            timeout_ms = FOR_EVER_MS;
+            shared.with(Meter::complete_first_tick);
         }
         if ready & 4 != 0 {
             // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.

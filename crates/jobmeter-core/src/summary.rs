@@ -45,6 +45,9 @@ pub struct Figure {
     /// The truth is not above this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<Number>,
+    /// The truth is hardly above this, although it cannot be ruled out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely_upper: Option<Number>,
     /// Why it is missing or what to know about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -52,21 +55,19 @@ pub struct Figure {
 
 impl Figure {
     pub fn int(value: u64, quality: Quality) -> Figure {
-        Figure { value: Some(Number::Int(value)), quality, lower: None, upper: None, reason: None }
+        Figure { value: Some(Number::Int(value)), ..Figure::bare(quality) }
     }
 
     pub fn float(value: f64, quality: Quality) -> Figure {
-        Figure { value: Some(Number::Float(value)), quality, lower: None, upper: None, reason: None }
+        Figure { value: Some(Number::Float(value)), ..Figure::bare(quality) }
     }
 
     pub fn unavailable(reason: impl Into<String>) -> Figure {
-        Figure {
-            value: None,
-            quality: Quality::Unavailable,
-            lower: None,
-            upper: None,
-            reason: Some(reason.into()),
-        }
+        Figure { reason: Some(reason.into()), ..Figure::bare(Quality::Unavailable) }
+    }
+
+    fn bare(quality: Quality) -> Figure {
+        Figure { value: None, quality, lower: None, upper: None, likely_upper: None, reason: None }
     }
 
     pub fn because(mut self, reason: impl Into<String>) -> Figure {

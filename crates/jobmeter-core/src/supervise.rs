@@ -146,7 +146,9 @@ impl Supervisor {
         let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
         let limits = job_limits(&membership);
         meter.set_group(group);
-        let cadence = Cadence::start(options.interval_ns, spawned.started_ns).map_err(LaunchError::Own)?;
+        let cadence = Cadence::start(options.interval_ns, spawned.started_ns)
+            .and_then(Cadence::with_early_tick)
+            .map_err(LaunchError::Own)?;
         spawned.wait_exec().map_err(LaunchError::Spawn)?;
         let deadline_ns = options.timeout_ns.map(|timeout_ns| spawned.started_ns + timeout_ns);
         Ok(Supervisor {

@@ -182,6 +182,13 @@ pub fn read_proc<'a>(pid: i32, leaf: &str, buffer: &'a mut [u8]) -> io::Result<&
     Ok(&buffer[..count])
 }
 
+/// Whether two processes live in the same memory; `false` also where the kernel does not tell.
+pub fn share_memory(pid: i32, other_pid: i32) -> bool {
+    const KCMP_VM: libc::c_int = 1;
+    // SAFETY: plain system call that only compares.
+    unsafe { libc::syscall(libc::SYS_kcmp, pid, other_pid, KCMP_VM, 0, 0) == 0 }
+}
+
 pub fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     // SAFETY: plain system call; a fresh descriptor is ours to own. pidfds are close-on-exec.
     unsafe {

@@ -134,11 +134,12 @@ impl Tree {
         }
     }
 
-    /// The fast reads of all members; `departed` gets the ones that are gone. `breathe` is called now and then.
+    /// The fast reads of all members, and the slow ones of those that have run when it `is_full`; `departed` gets the
+    /// ones that are gone. `breathe` is called now and then.
     pub fn refresh(
         &mut self,
         now_ns: u64,
-        slow_period_ns: u64,
+        is_full: bool,
         departed: &mut Vec<i32>,
         breathe: &mut dyn FnMut(),
     ) {
@@ -153,9 +154,12 @@ impl Tree {
             let mut presence = process.read_fast(scale, buffer);
             self.somebody_ran |= presence == Presence::Gone || process.cpu_ns != cpu_before_ns;
             // What the kernel changes by itself (swap) is looked at now and then.
-            let period_ns = if process.is_slow_old() { slow_period_ns } else { IDLE_PERIOD_NS };
+            let is_due = match process.is_slow_old() {
+                true => is_full || process.slow_at_ns == 0,
+                false => now_ns >= process.slow_at_ns + IDLE_PERIOD_NS,
+            };
             let is_followed = process.is_main || process.has_had_children || process.rss_bytes == 0;
-            if presence == Presence::Here && now_ns >= process.slow_at_ns + period_ns {
+            if presence == Presence::Here && is_due {
                 presence = process.read_slow(now_ns, buffer);
             } else if presence == Presence::Here && is_followed && process.is_stat_old() {
                 presence = process.read_stat(buffer);
@@ -165,6 +169,14 @@ impl Tree {
             } else if process.rss_bytes == 0 && process.stat.state == b'Z' && process.stat.threads > 1 {
                 process.follow_living_thread(buffer);
             }
+        }
+    }
+
+    /// Right after the tree was made: reads what the making has not, and the clock, for that goes on.
+    pub fn complete(&mut self, now_ns: u64) {
+        for process in &mut self.processes {
+            process.cpu_ns = sys::process_cpu_ns(process.id.pid).unwrap_or(process.cpu_ns);
+            process.read_after_stat(now_ns, &mut self.buffer);
         }
     }
 
@@ -307,7 +319,7 @@ mod tests {
         tree.remove(children[0].id() as i32).expect("it was there");
         let last = tree.processes.iter().position(|process| process.id.pid == children[2].id() as i32);
         assert_eq!(last, Some(1), "the last one took the place of the first");
-        tree.refresh(sys::monotonic_ns(), 0, &mut departed, &mut || {});
+        tree.refresh(sys::monotonic_ns(), true, &mut departed, &mut || {});
         let serials: Vec<u64> = tree.processes.iter().map(|process| process.serial).collect();
         assert!(serials.is_sorted(), "{serials:?}");
         for process in &tree.processes {

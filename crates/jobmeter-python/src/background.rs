@@ -195,6 +195,9 @@ impl Background {
 
     /// The rows since the last call; `None` unless they were to be followed.
     pub(crate) fn take_rows(&self) -> Option<Table> {
+        if let State::Live(live) = &self.state {
+            live.session.catch_up();
+        }
         self.tail.as_ref().map(|tail| lock(tail).take())
     }
 
@@ -202,6 +205,7 @@ impl Background {
     pub(crate) fn bytes(&self) -> Vec<u8> {
         // Events wait for the next tick; whoever looks wants them now.
         if let State::Live(live) = &self.state {
+            live.session.catch_up();
             live.writers.iter().for_each(|writer| lock(writer).flush());
         }
         self.buffer.snapshot()

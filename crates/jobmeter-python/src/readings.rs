@@ -60,7 +60,7 @@ impl ProcessReading {
         }
         let mut gone = Vec::new();
         // A period of zero: every member gets its slow reads (stat, io) now.
-        tree.refresh(FOR_EVER_NS, 0, &mut gone, &mut || {});
+        tree.refresh(FOR_EVER_NS, true, &mut gone, &mut || {});
         for pid in gone {
             tree.remove(pid);
         }

@@ -2,7 +2,7 @@
 //! the same wherever it is drawn.
 
 use crate::data::{Measure, RunData, Series};
-use jobmeter_core::{EntityKind, Metric, Scope};
+use jobmeter_core::{EntityKind, Figure, Metric, Number, Scope};
 
 /// One chart of one run.
 pub struct Panel<'a> {
@@ -291,7 +291,11 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
         }
         "ram" => {
             let peak = summary.combined.get("rss_bytes_max");
-            add("Peak is below", peak.and_then(|figure| figure.upper).map(|upper| upper.as_f64()));
+            let peak_bound = |pick: fn(&Figure) -> Option<Number>| peak.and_then(pick).map(Number::as_f64);
+            match peak_bound(|figure| figure.likely_upper) {
+                Some(likely) => add("Peak is likely below", Some(likely)),
+                None => add("Peak is below", peak_bound(|figure| figure.upper)),
+            }
             add("Memory limit", summary.limits.cgroup_memory_bytes.map(|value| value as f64));
             let machine =
                 summary.system.get("memory_total_bytes_max").or(summary.system.get("memory_total_bytes"));

@@ -168,3 +168,14 @@ fn the_parts_add_up() {
         _ => assert!((2.0..=101.0).contains(&counted), "{total:?}"),
     }
 }
+
+/// The machine is looked at when the job starts, not an interval later.
+#[test]
+fn the_machine_is_counted_from_the_start() {
+    let room = Room::new("machine");
+    let run = room.run_testkit(&["-i", "1s"], &["threads", "1", "1300"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let (job, machine) = (value(&run.summary().combined, "cpu_ns"), value(&run.summary().system, "cpu_ns"));
+    // The machine's clock moves in steps of 10 ms on each core, and the first look comes after a few milliseconds.
+    assert!(machine >= job * 0.9, "the job used {job} of {machine} ns");
+}

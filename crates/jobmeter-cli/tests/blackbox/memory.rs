@@ -4,7 +4,7 @@
 //! library, stack: `BASE` at most, most of it shared), so the truth lies between union and union + BASE.
 
 use crate::help::{Room, Run, figure, value};
-use jobmeter_core::Figure;
+use jobmeter_core::{Figure, Number};
 
 const BASE: f64 = 6e6;
 const MB: f64 = 1e6;
@@ -26,6 +26,7 @@ fn the_truth_is_inside_the_bounds() {
         &["shared", "-", "100M", "4", "400", &truth],
         &["shared", &file, "100M", "4", "400", &truth],
         &["daemon-hold", "80M", "400", &truth],
+        &["family", "200M", "4", "20M", "400", &truth],
     ];
     let mut wrong = Vec::new();
     for interval in ["20ms", "1s"] {
@@ -53,6 +54,22 @@ fn the_truth_is_inside_the_bounds() {
         }
     }
     assert!(wrong.is_empty(), "{} workloads outside their bounds:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Children that ended unread could have been as large as their parent, and hardly were.
+#[test]
+fn small_children_of_a_large_parent_are_likely_small() {
+    let room = Room::new("family");
+    for interval in ["20ms", "500ms"] {
+        let run =
+            room.run_testkit(&["-i", interval], &["family", "300M", "4", "20M", "1200", &room.file("truth")]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let (union, peak) = (room.truth_number("truth", "union_bytes"), peak(&run));
+        let bound = |bound: Option<Number>| bound.map(Number::as_f64).unwrap_or_default();
+        let (likely, upper) = (bound(peak.likely_upper), bound(peak.upper));
+        assert!((union..union * 1.15).contains(&likely), "{interval}: {likely} for {union}");
+        assert!(upper > likely, "{interval}: {upper}");
+    }
 }
 
 #[test]

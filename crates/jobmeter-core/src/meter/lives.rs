@@ -27,8 +27,15 @@ impl Meter {
             self.ledger.main_has_waited = gone.has_waited();
             self.ledger.main_final = self.ledger.main_of(&gone, &self.tree, self.main_own_io);
         }
-        let end_ns = self.part_from(pid, now_ns).unwrap_or(now_ns);
+        let end_ns = self.end_of_gone(pid, now_ns);
         self.emit_end(self.since_start_ns(end_ns), &gone, None);
+    }
+
+    /// When a member ended that is gone: by the events, or now at the latest.
+    fn end_of_gone(&mut self, pid: i32, now_ns: u64) -> u64 {
+        let told_ns = self.part_from(pid, now_ns);
+        self.left_untold += u64::from(told_ns.is_none());
+        told_ns.unwrap_or(now_ns)
     }
 
     /// A member that has ended and waits for its parent.
@@ -74,7 +81,7 @@ impl Meter {
             if read_at_once && process.slow_at_ns != now_ns {
                 process.read_slow(now_ns, buffer);
             }
-            if is_first && self.target != Target::Child(process.id.pid) {
+            if is_first && !matches!(self.target, Target::Child(_)) {
                 process.peak_rss_before_bytes = process.peak_rss_bytes;
             }
             process.is_renamed = false;
@@ -110,9 +117,15 @@ impl Meter {
     }
 
     /// Those that left after the last tick.
-    pub(crate) fn note_unfresh(&mut self) {
-        let unmet = self.follower.as_mut().map_or(0, |follower| follower.take_unmet());
-        self.peaks.add_uncertain(std::mem::take(&mut self.left_unfresh) + unmet);
+    pub(crate) fn note_unshown(&mut self) {
+        let others = self.take_unshown(sys::monotonic_ns());
+        self.peaks.add_uncertain(others);
+    }
+
+    /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
+    pub(super) fn take_unshown(&mut self, now_ns: u64) -> u64 {
+        let told = self.follower.as_mut().map_or(0, |follower| follower.take_unshown(now_ns));
+        std::mem::take(&mut self.left_untold) + told
     }
 
     /// A child of ours has ended and waits to be reaped: reads its last figures, reaps it, settles its account.
@@ -139,8 +152,7 @@ impl Meter {
         self.ledger.settle_reaped(&reaped, gone.as_ref(), self.main_own_io);
         match &gone {
             Some(process) => {
-                self.left_unfresh += u64::from(!process.is_main);
-                let end_ns = self.part_from(pid, now_ns).unwrap_or(now_ns);
+                let end_ns = self.end_of_gone(pid, now_ns);
                 self.emit_end(self.since_start_ns(end_ns), process, Some(&reaped));
             }
             // An orphan that lived and died between two ticks: only its account remains.

@@ -14,6 +14,7 @@ use crate::memory::MemoryMeter;
 use crate::peaks::Peaks;
 use crate::perf::InheritedClocks;
 use crate::perf_ring::Follower;
+use crate::probe::io::Io;
 use crate::sys;
 use crate::system_columns::SystemColumns;
 use crate::tree::Tree;
@@ -48,6 +49,8 @@ pub enum Target {
 /// How much a tick reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
+    /// The meter was made this moment.
+    First,
     Usual,
     /// Every counter of the job, so that two phases that meet here share it out exactly.
     Boundary,
@@ -73,18 +76,26 @@ pub struct Meter {
     pub(crate) interval_ns: u64,
     pub late_ticks: u64,
     pub skipped_ticks: u64,
-    pub(crate) main_own_io: Option<crate::probe::io::Io>,
+    pub(crate) main_own_io: Option<Io>,
     base: Account,
     base_main: Account,
     sinks: Vec<Box<dyn Sink + Send>>,
     extras: Vec<ExtraSlot>,
     defined: usize,
+    /// The first reading of the job, which everything is counted from, is there.
+    is_begun: bool,
+    /// When the first tick began of which only the job's part is read so far.
+    half_tick_ns: Option<u64>,
     system_at_ns: Option<u64>,
     own_io_at_ns: u64,
+    /// Faults of the children that main had waited for, and its whole account, when `main_own_io` was taken.
+    own_io_basis: (u64, Option<Io>),
+    /// When the marks of all processes were last read in one tick.
+    full_at_ns: u64,
     departed: Vec<i32>,
     born: Vec<i32>,
-    /// Members that left since the last tick, whose marks that tick cannot show.
-    left_unfresh: u64,
+    /// Members that left since the last full tick, and no event tells when.
+    left_untold: u64,
     members: Vec<Member>,
     is_own_thread_counted: bool,
     /// The thread of this meter is one of `METERS_THREADS`; it is started after the first tick.
@@ -130,11 +141,15 @@ impl Meter {
             sinks: Vec::new(),
             extras: Vec::new(),
             defined: 0,
+            is_begun: false,
+            half_tick_ns: None,
             system_at_ns: None,
             own_io_at_ns: 0,
+            own_io_basis: (0, None),
+            full_at_ns: 0,
             departed: Vec::new(),
             born: Vec::new(),
-            left_unfresh: 0,
+            left_untold: 0,
             members: Vec::new(),
             is_own_thread_counted,
             is_own_thread_born: false,
@@ -233,22 +248,78 @@ impl Meter {
 
     /// The last tick: everything is read once more, the machine included.
     pub fn last_tick(&mut self) {
-        self.tick_at(sys::monotonic_ns(), Depth::Last);
+        self.last_tick_with(|| {});
+    }
+
+    /// The last tick, with something to do between the reading of the job and that of the machine.
+    pub(crate) fn last_tick_with(&mut self, meanwhile: impl FnOnce()) {
+        if let Some(first_ns) = self.half_tick_ns.take() {
+            // The run is over before the machine was looked at, whose counters move in steps of 10 ms.
+            self.publish(self.since_start_ns(first_ns));
+        }
+        let now_ns = sys::monotonic_ns();
+        self.accounted(|meter| {
+            meter.read_job(now_ns, Depth::Last);
+            meanwhile();
+            meter.read_machine_and_publish(now_ns, Depth::Last);
+        });
+    }
+
+    /// The first tick, right after the meter was made, and of it only what cannot wait: the job's counters.
+    /// [`Meter::complete_first_tick`] does the rest, on another thread if it likes; any further tick sees to it too.
+    pub(crate) fn begin(&mut self) {
+        let now_ns = sys::monotonic_ns();
+        self.accounted(|meter| meter.read_job(now_ns, Depth::First));
+        self.half_tick_ns = Some(now_ns);
+        if self.is_own_thread_counted {
+            METERS_THREADS.fetch_add(1, Ordering::Relaxed);
+            self.is_own_thread_born = true;
+        }
+    }
+
+    pub(crate) fn complete_first_tick(&mut self) {
+        if let Some(now_ns) = self.half_tick_ns.take() {
+            self.accounted(|meter| meter.read_machine_and_publish(now_ns, Depth::Usual));
+        }
     }
 
     fn tick_at(&mut self, now_ns: u64, depth: Depth) {
-        let is_last = depth == Depth::Last;
-        let began_cpu_ns = if self.is_own_thread_counted { sys::thread_cpu_ns() } else { 0 };
+        self.complete_first_tick();
+        self.accounted(|meter| {
+            meter.read_job(now_ns, depth);
+            meter.read_machine_and_publish(now_ns, depth);
+        });
+    }
+
+    /// Inside the program that is measured, the time of this work is not the program's.
+    fn accounted(&mut self, work: impl FnOnce(&mut Meter)) {
+        if !self.is_own_thread_counted {
+            return work(self);
+        }
+        let began_cpu_ns = sys::thread_cpu_ns();
+        let _turn = own::turn();
+        work(self);
+        let spent_ns = sys::thread_cpu_ns().saturating_sub(began_cpu_ns);
+        METERS_CPU_NS.fetch_add(spent_ns, Ordering::Relaxed);
+        self.own_spent_ns += spent_ns;
+    }
+
+    fn read_job(&mut self, now_ns: u64, depth: Depth) {
         // Before the threads are counted: one that ends meanwhile is still in that count.
         let meters_threads = METERS_THREADS.load(Ordering::Relaxed);
-        let t_ns = now_ns.saturating_sub(self.started_ns);
-        let is_first = self.system_at_ns.is_none();
-        let slow_period_ns = if depth == Depth::Usual { self.slow_period_ns() } else { 0 };
+        let t_ns = self.since_start_ns(now_ns);
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        let is_full = depth != Depth::Usual || now_ns >= self.full_at_ns + self.slow_period_ns();
+        if is_full {
+            self.full_at_ns = now_ns;
+        }
         let follower = &mut self.follower;
         let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
-        self.tree.refresh(now_ns, slow_period_ns, &mut self.departed, &mut breathe);
+        match depth {
+            Depth::First => self.tree.complete(now_ns),
+            _ => self.tree.refresh(now_ns, is_full, &mut self.departed, &mut breathe),
+        }
         self.follow_events(false);
-        self.left_unfresh += self.departed.len() as u64;
         self.note_departed();
         let follower = &mut self.follower;
         let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
@@ -260,17 +331,28 @@ impl Meter {
         self.check_ended();
         self.sweep_lost(now_ns);
         self.ledger.check_expectations(&self.tree);
-        self.read_main_io(now_ns, is_last);
+        self.read_main_io(now_ns, depth == Depth::Last);
         self.notice_unseen_children();
-        let unmet = self.follower.as_mut().map_or(0, |follower| follower.take_unmet());
-        self.peaks.take(&self.tree, now_ns, std::mem::take(&mut self.left_unfresh) + unmet);
+        if is_full {
+            let others = self.take_unshown(now_ns);
+            self.peaks.take(&self.tree, now_ns, others);
+        }
+        self.peaks.take_levels(&self.tree);
         if is_first {
             self.take_base();
         }
         self.fill_accounts();
         self.fill_memory(t_ns, meters_threads);
-        let system_period_ns = if is_last { FRESH_NS } else { SYSTEM_PERIOD_NS.max(self.interval_ns / 2) };
-        if self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + system_period_ns) {
+        let scale = self.tree.scale;
+        for process in &mut self.tree.processes {
+            process.waited_before_ns = process.waited_ns(scale);
+        }
+    }
+
+    fn read_machine_and_publish(&mut self, now_ns: u64, depth: Depth) {
+        let is_last = depth == Depth::Last;
+        let period_ns = if is_last { FRESH_NS } else { SYSTEM_PERIOD_NS.max(self.interval_ns / 2) };
+        if self.system_at_ns.is_none_or(|at_ns| now_ns >= at_ns + period_ns) {
             self.system_at_ns = Some(now_ns);
             self.system.read(&mut self.row, now_ns, is_last);
             // At the end the group is asked when the account is settled.
@@ -280,24 +362,12 @@ impl Meter {
         } else if depth == Depth::Boundary {
             self.fill_group_cpu();
         }
+        let t_ns = self.since_start_ns(now_ns);
         self.fill_extras(t_ns);
         self.publish(t_ns);
-        let scale = self.tree.scale;
-        for process in &mut self.tree.processes {
-            process.waited_before_ns = process.waited_ns(scale);
-        }
-        if self.is_own_thread_counted {
-            let spent_ns = sys::thread_cpu_ns().saturating_sub(began_cpu_ns);
-            METERS_CPU_NS.fetch_add(spent_ns, Ordering::Relaxed);
-            self.own_spent_ns += spent_ns;
-            if is_first {
-                METERS_THREADS.fetch_add(1, Ordering::Relaxed);
-                self.is_own_thread_born = true;
-            }
-        }
     }
 
-    /// How often stat, io and status of each process are read: often for few, seldom for thousands.
+    /// How often stat, io and status of all processes are read: often for few, seldom for thousands.
     fn slow_period_ns(&self) -> u64 {
         let count = self.tree.processes.len() as u64;
         let by_count_ns = if count <= 8 { 20_000_000 } else { (count * 1_000_000).max(250_000_000) };
@@ -310,7 +380,8 @@ impl Meter {
         at_ns.saturating_sub(self.started_ns)
     }
 
-    /// The bytes of main alone: only needed once it has waited for children.
+    /// The bytes of main alone: only needed once it has waited for children. As long as it waits for no more of them,
+    /// they grow as its whole account does; else its threads are asked, which is dear.
     fn read_main_io(&mut self, now_ns: u64, is_last: bool) {
         let main_pid = self.main_pid();
         let period_ns = self.slow_period_ns();
@@ -319,7 +390,15 @@ impl Meter {
             && (is_last || now_ns >= self.own_io_at_ns + period_ns)
         {
             self.own_io_at_ns = now_ns;
-            self.main_own_io = main.read_own_io(buffer).or(self.main_own_io);
+            let (waited, whole) = (main.stat.children_faults_minor, main.io);
+            let (waited_before, whole_before) = std::mem::replace(&mut self.own_io_basis, (waited, whole));
+            let grown = match (self.main_own_io, whole_before, whole) {
+                (Some(own), Some(before), Some(whole)) if waited == waited_before => {
+                    Some(own.grown(before, whole))
+                }
+                _ => main.read_own_io(buffer),
+            };
+            self.main_own_io = grown.or(self.main_own_io);
         }
     }
 
@@ -329,10 +408,10 @@ impl Meter {
         self.system.close_files();
         self.sinks = Vec::new();
         self.extras = Vec::new();
-        self.leave_threads();
     }
 
-    fn leave_threads(&mut self) {
+    /// The thread of this meter is gone.
+    pub(crate) fn leave_threads(&mut self) {
         if std::mem::take(&mut self.is_own_thread_born) {
             METERS_THREADS.fetch_sub(1, Ordering::Relaxed);
         }

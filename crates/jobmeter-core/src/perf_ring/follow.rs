@@ -116,10 +116,9 @@ impl Follower {
         Source { name: "perf_ring".to_owned(), used: true, detail }
     }
 
-    /// Most processes at once that came and went since the last call without being met, and those that live
-    /// and were not met yet.
-    pub(crate) fn take_unmet(&mut self) -> u64 {
-        self.lives.take_passed_together() + self.lives.untold_count()
+    /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
+    pub(crate) fn take_unshown(&mut self, now_ns: u64) -> u64 {
+        self.lives.take_together(now_ns)
     }
 }
 
@@ -365,7 +364,10 @@ impl Meter {
     pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> Option<u64> {
         let follower = self.follower.as_mut()?;
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
-        follower.lives.let_go(pid, now_ns).and_then(|life| life.end_ns).or(waiting_ns)
+        let life = follower.lives.let_go(pid, now_ns)?;
+        let end_ns = life.end_ns.or(waiting_ns)?;
+        follower.lives.pass(life.fork_ns.unwrap_or_default(), end_ns);
+        Some(end_ns)
     }
 
     /// An orphan that we reaped and no tick had met.

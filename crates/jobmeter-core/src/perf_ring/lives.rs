@@ -44,14 +44,16 @@ pub(super) struct Lives {
     pub(super) has_doubt: bool,
     /// Processes that the tree let go before their last records came, and until when those are theirs.
     let_go: Vec<(i32, u64)>,
+    /// Births and ends of those that left since the last count.
     passed: Vec<(u64, u64)>,
     passed_together: u64,
+    counted_until_ns: u64,
 }
 
 /// No program gets from exec to its end in less: it has to be mapped and entered.
 const SHORTEST_PROGRAM_NS: u64 = 30_000;
 
-/// Lives that passed unmet are folded into a count at this many.
+/// Lives that passed are folded into a count at this many.
 const MAX_PASSED: usize = 8192;
 
 impl Lives {
@@ -93,11 +95,6 @@ impl Lives {
 
     pub(super) fn untold(&self) -> impl Iterator<Item = (i32, Life)> {
         self.by_pid.iter().filter(|(_, life)| !life.is_told).map(|(pid, life)| (*pid, *life))
-    }
-
-    /// Living processes that no tick has met yet.
-    pub(super) fn untold_count(&self) -> u64 {
-        self.by_pid.values().filter(|life| !life.is_told && life.end_ns.is_none()).count() as u64
     }
 
     /// A process that nobody met, and nobody can meet any more.
@@ -154,8 +151,7 @@ impl Lives {
                 if life.is_told || is_member(pid) {
                     return Some(Change::MemberEnded { pid });
                 }
-                let fork_ns = life.fork_ns.unwrap_or(t_ns);
-                self.pass(fork_ns, t_ns);
+                self.pass(life.fork_ns.unwrap_or_default(), t_ns);
                 Some(Change::UnmetEnded { pid })
             }
         }
@@ -192,30 +188,39 @@ impl Lives {
         Some(Change::Replaced { pid, before })
     }
 
-    fn pass(&mut self, fork_ns: u64, end_ns: u64) {
+    /// A process is gone. One that had ended before the last count was a zombie then, and counted as such.
+    pub(super) fn pass(&mut self, fork_ns: u64, end_ns: u64) {
+        if end_ns < self.counted_until_ns {
+            return;
+        }
         self.passed.push((fork_ns, end_ns));
         if self.passed.len() >= MAX_PASSED {
-            self.fold_passed();
+            self.passed_together += most_together(self.passed.drain(..));
         }
     }
 
-    fn fold_passed(&mut self) {
-        let mut edges: Vec<(u64, i64)> =
-            self.passed.drain(..).flat_map(|(fork_ns, end_ns)| [(fork_ns, 1), (end_ns, -1)]).collect();
-        edges.sort_unstable();
-        let (mut alive, mut most) = (0i64, 0i64);
-        for (_, step) in edges {
-            alive += step;
-            most = most.max(alive);
-        }
-        self.passed_together += most as u64;
+    /// How many lived together at most since the last call, of those that a tick at `now_ns` cannot show: they left
+    /// before it, or it has not met them yet.
+    pub(super) fn take_together(&mut self, now_ns: u64) -> u64 {
+        let unmet = self.by_pid.values().filter(|life| !life.is_told && life.end_ns.is_none());
+        let unmet = unmet.map(|life| (life.fork_ns.unwrap_or_default(), u64::MAX));
+        let together = self.passed_together + most_together(self.passed.drain(..).chain(unmet));
+        self.passed_together = 0;
+        self.counted_until_ns = now_ns;
+        together
     }
+}
 
-    /// How many lived together at most, of those that began and ended unmet since the last call.
-    pub(super) fn take_passed_together(&mut self) -> u64 {
-        self.fold_passed();
-        std::mem::take(&mut self.passed_together)
+fn most_together(lives: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let mut edges: Vec<(u64, i64)> =
+        lives.flat_map(|(fork_ns, end_ns)| [(fork_ns, 1), (end_ns, -1)]).collect();
+    edges.sort_unstable();
+    let (mut alive, mut most) = (0, 0);
+    for (_, step) in edges {
+        alive += step;
+        most = most.max(alive);
     }
+    most as u64
 }
 
 #[cfg(test)]

@@ -11,6 +11,31 @@ pub struct Io {
     pub write_storage_bytes: u64,
 }
 
+impl Io {
+    /// Grown by as much as another account has.
+    pub fn grown(self, before: Io, after: Io) -> Io {
+        let grow = |value: u64, before: u64, after: u64| value + after.saturating_sub(before);
+        Io {
+            read_chars_bytes: grow(self.read_chars_bytes, before.read_chars_bytes, after.read_chars_bytes),
+            write_chars_bytes: grow(
+                self.write_chars_bytes,
+                before.write_chars_bytes,
+                after.write_chars_bytes,
+            ),
+            read_storage_bytes: grow(
+                self.read_storage_bytes,
+                before.read_storage_bytes,
+                after.read_storage_bytes,
+            ),
+            write_storage_bytes: grow(
+                self.write_storage_bytes,
+                before.write_storage_bytes,
+                after.write_storage_bytes,
+            ),
+        }
+    }
+}
+
 pub fn parse(text: &[u8]) -> Option<Io> {
     let mut lines = lines(text);
     let read_chars_bytes = keyed(lines.next()?, b"rchar:")?;

@@ -1,7 +1,7 @@
 //! What one run says about its needs, read from its summary. Missing stays missing, with its reason.
 
 use jobmeter_core::units::parse_bytes;
-use jobmeter_core::{Figure, Figures, Quality, Summary};
+use jobmeter_core::{Figure, Figures, Number, Quality, Summary};
 
 /// How a run ended, as far as its needs are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +20,10 @@ pub struct Run {
     pub ending: Ending,
     pub cores_mean: Option<f64>,
     pub cores_max: Option<f64>,
-    /// The peak as sampled, and as the bound from high-water marks allows.
+    /// The peak as sampled, as high-water marks make likely, and as they cannot rule out.
     pub memory_sampled: Option<f64>,
     pub memory_peak: Option<f64>,
+    pub memory_at_most: Option<f64>,
     pub memory_reason: Option<String>,
     pub gpus_mean: Option<f64>,
     pub gpus_max: Option<f64>,
@@ -48,6 +49,7 @@ impl Run {
             cores_max: number(job, "cores_used_max"),
             memory_sampled: number(job, "rss_bytes_max"),
             memory_peak: memory.and_then(upper),
+            memory_at_most: memory.and_then(|figure| figure.upper).map(Number::as_f64),
             memory_reason: memory.and_then(reason),
             gpus_mean: busy("gpu_busy_ppm_mean"),
             gpus_max: busy("gpu_busy_ppm_max"),
@@ -83,10 +85,11 @@ fn number(figures: &Figures, key: &str) -> Option<f64> {
     figures.get(key)?.as_f64().filter(|value| value.is_finite() && *value >= 0.0)
 }
 
-/// The upper bound where there is one: a sampled peak can be too low, and being too low is what kills jobs.
+/// The upper bound where there is one, the likely one if that is known: a sampled peak can be too low, and being too
+/// low is what kills jobs.
 fn upper(figure: &Figure) -> Option<f64> {
     let value = figure.as_f64().filter(|v| v.is_finite() && *v >= 0.0)?;
-    Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
+    Some(figure.likely_upper.or(figure.upper).map_or(value, |bound| bound.as_f64().max(value)))
 }
 
 /// What is doubtful about a figure; one that is bounded from both sides is not.

@@ -117,6 +117,13 @@ impl Family<'_> {
                     show_bytes(sampled)
                 ));
             }
+            let at_most = self.values(|r| r.memory_at_most).into_iter().fold(0.0, f64::max);
+            if at_most > 1.25 * bound {
+                item.add_unknown(format!(
+                    "up to {} cannot be ruled out, if children were as large as the largest process; the advice does not cover it",
+                    show_bytes(at_most)
+                ));
+            }
             if let Some(reason) = reason {
                 item.add_unknown(clean(&reason));
             }

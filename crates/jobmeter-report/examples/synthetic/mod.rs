@@ -316,10 +316,7 @@ fn time_of(event: &Event) -> u64 {
 fn figures(rows: &[(&str, Number, Quality)]) -> Figures {
     rows.iter()
         .map(|(key, value, quality)| {
-            (
-                (*key).to_owned(),
-                Figure { value: Some(*value), quality: *quality, lower: None, upper: None, reason: None },
-            )
+            ((*key).to_owned(), Figure { value: Some(*value), ..Figure::int(0, *quality) })
         })
         .collect()
 }
