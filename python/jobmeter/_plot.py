@@ -32,7 +32,7 @@ def plot(run: Run) -> Any:
         axis.legend(loc="upper right", fontsize=8)
         if in_bytes:
             axis.yaxis.set_major_formatter(lambda value, _position: human_bytes(value))
-        _annotate(axis, run, seconds[-1] if seconds else 0.0)
+        _annotate(axis, run)
     axes[-1].set_xlabel("seconds")
     figure.tight_layout()
     return figure
@@ -63,11 +63,10 @@ def _panels(samples: Table, seconds: Sequence[float]) -> List[Tuple[str, _Lines,
     return [panel for panel in panels if panel[1]]
 
 
-def _annotate(axis: Any, run: Run, end: float) -> None:
+def _annotate(axis: Any, run: Run) -> None:
     phases = run.phases().to_dict()
-    for name, begin, stop in zip(phases["name"], phases["begin_ns"], phases["end_ns"]):
-        until = end if stop is None else stop / 1e9
-        axis.axvspan(begin / 1e9, until, alpha=0.08)
+    for name, begin, end in zip(phases["name"], phases["begin_ns"], phases["end_ns"]):
+        axis.axvspan(begin / 1e9, end / 1e9, alpha=0.08)
         axis.text(begin / 1e9, 0, printable(name), fontsize=7, rotation="vertical", parse_math=False)
     marks = run.marks().to_dict()
     for name, moment in zip(marks["name"], marks["t_ns"]):

@@ -96,8 +96,8 @@ def headline(summary: Mapping[str, Any]) -> str:
 def _phase_rows(phases: Table) -> List[List[str]]:
     data: Dict[str, List[Any]] = phases.to_dict()
     return [
-        ["  " * data["depth"][i] + printable(name), human_time(data["wall_ns"][i]),
-         human_time(data["cpu_ns"][i]), human_bytes(data["rss_bytes_max"][i])]
+        ["  " * data["depth"][i] + printable(name), human_time(data["end_ns"][i] - data["begin_ns"][i]),
+         human_time(data["cpu_ns"][i]), human_bytes(data["peak_rss_bytes"][i])]
         for i, name in enumerate(data["name"])
     ]  # fmt: skip
 

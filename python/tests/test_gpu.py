@@ -77,6 +77,23 @@ print("GPU" in str(run))
     assert int(memory) == 277 * MB and shown == "True"
 
 
+def test_phases_know_the_gpu(tmp_path: Path) -> None:
+    code = """
+import json, time
+import jobmeter
+with jobmeter.track(interval=0.05) as run:
+    time.sleep(0.5)
+    with run.phase("train"):
+        time.sleep(0.5)
+print(json.dumps(run.phases().to_dict()))
+"""
+    phases = json.loads(run(tmp_path, code, ONE))
+    assert phases["name"] == ["train"] and phases["closed"] == [1] and phases["quality"] == ["exact"]
+    assert phases["peak_gpu_memory_bytes"] == [277 * MB]
+    assert phases["system_gpu_busy_ppm_max"] == [40_000]
+    assert phases["system_gpu_busy_ppm_mean"] == [pytest.approx(40_000)]
+
+
 def test_resource_tracker_and_server_info(tmp_path: Path) -> None:
     code = """
 import json, time

@@ -141,6 +141,8 @@ fn batch(table: &Arc<TableData>) -> ArrowArray {
         let valid = data.validity().map_or(null(), |bits| bits.as_ptr().cast());
         let buffers = match data {
             Data::UInt(values, _) => vec![valid, values.as_ptr().cast()],
+            Data::Int(values, _) => vec![valid, values.as_ptr().cast()],
+            Data::Real(values, _) => vec![valid, values.as_ptr().cast()],
             Data::Text { offsets, bytes, .. } => vec![valid, offsets.as_ptr().cast(), bytes.as_ptr().cast()],
         };
         array(table, table.rows, data.null_count() as i64, buffers)

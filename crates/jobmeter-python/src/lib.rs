@@ -7,13 +7,14 @@ mod devices;
 mod guidance;
 mod host;
 mod hub;
-mod memory;
 mod page;
 mod readings;
+mod rows;
 mod servers;
 mod session;
 mod table;
 mod tail;
+mod ticks;
 
 use pyo3::prelude::*;
 

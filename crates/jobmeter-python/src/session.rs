@@ -2,9 +2,10 @@
 
 use crate::background::{Background, Options, StartError};
 use crate::guidance::Guidance;
-use crate::memory::Memory;
 use crate::page;
+use crate::rows;
 use crate::table::Table;
+use crate::ticks::Ticks;
 use jobmeter_core::replay::Replay;
 use jobmeter_core::watch::TargetError;
 use jobmeter_core::{MarkKind, Summary};
@@ -50,9 +51,9 @@ impl Session {
         self.with(py, |background| Run::from_bytes(background.bytes()))?.map_err(record_error)
     }
 
-    fn replayed(&self, py: Python<'_>) -> PyResult<Memory> {
-        self.with(py, |background| Run::from_bytes(background.bytes()).map(|run| Memory::of(&run)))?
-            .map_err(record_error)
+    fn table(&self, py: Python<'_>, make: fn(&Run) -> Result<Table, RecordError>) -> PyResult<Table> {
+        let run = self.run(py)?;
+        py.detach(|| make(&run)).map_err(record_error)
     }
 }
 
@@ -125,19 +126,20 @@ impl Session {
     }
 
     fn samples(&self, py: Python<'_>) -> PyResult<Table> {
-        Ok(self.replayed(py)?.samples())
+        let run = self.run(py)?;
+        Ok(py.detach(|| Ticks::of(&run).samples()))
     }
 
     fn processes(&self, py: Python<'_>) -> PyResult<Table> {
-        Ok(self.replayed(py)?.processes())
+        self.table(py, rows::processes)
     }
 
     fn phases(&self, py: Python<'_>) -> PyResult<Table> {
-        Ok(self.replayed(py)?.phases())
+        self.table(py, rows::phases)
     }
 
     fn marks(&self, py: Python<'_>) -> PyResult<Table> {
-        Ok(self.replayed(py)?.marks())
+        self.table(py, rows::marks)
     }
 }
 
@@ -183,19 +185,19 @@ impl Recording {
     }
 
     fn samples(&self, py: Python<'_>) -> Table {
-        py.detach(|| Memory::of(&self.run).samples())
+        py.detach(|| Ticks::of(&self.run).samples())
     }
 
-    fn processes(&self, py: Python<'_>) -> Table {
-        py.detach(|| Memory::of(&self.run).processes())
+    fn processes(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| rows::processes(&self.run)).map_err(record_error)
     }
 
-    fn phases(&self, py: Python<'_>) -> Table {
-        py.detach(|| Memory::of(&self.run).phases())
+    fn phases(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| rows::phases(&self.run)).map_err(record_error)
     }
 
-    fn marks(&self, py: Python<'_>) -> Table {
-        py.detach(|| Memory::of(&self.run).marks())
+    fn marks(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| rows::marks(&self.run)).map_err(record_error)
     }
 }
 

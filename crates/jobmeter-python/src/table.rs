@@ -12,18 +12,25 @@ pub(crate) type Validity = Option<Vec<u8>>;
 
 pub(crate) enum Data {
     UInt(Vec<u64>, Validity),
+    Int(Vec<i64>, Validity),
+    Real(Vec<f64>, Validity),
     Text { offsets: Vec<i32>, bytes: Vec<u8>, validity: Validity },
 }
 
 impl Data {
     pub(crate) fn uints(values: impl IntoIterator<Item = Option<u64>>) -> Data {
-        let mut bits = Bits::default();
-        let known = values.into_iter().map(|value| {
-            bits.push(value.is_some());
-            value.unwrap_or(0)
-        });
-        let known = known.collect();
-        Data::UInt(known, bits.finish())
+        let (known, validity) = split(values);
+        Data::UInt(known, validity)
+    }
+
+    pub(crate) fn ints(values: impl IntoIterator<Item = Option<i64>>) -> Data {
+        let (known, validity) = split(values);
+        Data::Int(known, validity)
+    }
+
+    pub(crate) fn reals(values: impl IntoIterator<Item = Option<f64>>) -> Data {
+        let (known, validity) = split(values);
+        Data::Real(known, validity)
     }
 
     pub(crate) fn texts(values: impl IntoIterator<Item = Option<String>>) -> Data {
@@ -43,19 +50,26 @@ impl Data {
     pub(crate) fn format(&self) -> &'static CStr {
         match self {
             Data::UInt(..) => c"L",
+            Data::Int(..) => c"l",
+            Data::Real(..) => c"g",
             Data::Text { .. } => c"u",
         }
     }
 
     pub(crate) fn validity(&self) -> Option<&[u8]> {
         match self {
-            Data::UInt(_, bits) | Data::Text { validity: bits, .. } => bits.as_deref(),
+            Data::UInt(_, bits)
+            | Data::Int(_, bits)
+            | Data::Real(_, bits)
+            | Data::Text { validity: bits, .. } => bits.as_deref(),
         }
     }
 
     fn len(&self) -> usize {
         match self {
             Data::UInt(values, _) => values.len(),
+            Data::Int(values, _) => values.len(),
+            Data::Real(values, _) => values.len(),
             Data::Text { offsets, .. } => offsets.len() - 1,
         }
     }
@@ -74,6 +88,12 @@ impl Data {
             Data::UInt(values, _) => {
                 PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
             }
+            Data::Int(values, _) => {
+                PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
+            }
+            Data::Real(values, _) => {
+                PyList::new(py, values.iter().enumerate().map(|(i, v)| valid(i).then_some(*v)))
+            }
             Data::Text { offsets, bytes, .. } => PyList::new(
                 py,
                 offsets.windows(2).enumerate().map(|(i, pair)| {
@@ -83,6 +103,17 @@ impl Data {
             ),
         }
     }
+}
+
+/// Values, with a stand-in where one is unknown, and which of them are known.
+fn split<T: Default>(values: impl IntoIterator<Item = Option<T>>) -> (Vec<T>, Validity) {
+    let mut bits = Bits::default();
+    let known = values.into_iter().map(|value| {
+        bits.push(value.is_some());
+        value.unwrap_or_default()
+    });
+    let known = known.collect();
+    (known, bits.finish())
 }
 
 #[derive(Default)]
