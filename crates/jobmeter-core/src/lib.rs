@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod cpus;
 pub mod event;
 pub mod finish;
+pub mod fork_fresh;
 pub mod layout;
 pub mod ledger;
 pub mod marks;

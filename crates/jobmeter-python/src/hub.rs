@@ -1,12 +1,11 @@
 //! Marks from child processes: one pipe per process, shared by all trackers of it. Every tracker that runs
 //! gets every mark. After a fork the child starts with an empty hub; the pipe stays the parent's.
 
+use jobmeter_core::fork_fresh::ForkFresh;
 use jobmeter_core::marks::MarkReceiver;
 use jobmeter_core::session::{Inbox, Session};
 use std::os::fd::AsRawFd;
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Once, Weak};
 
 #[derive(Default)]
 struct Hub {
@@ -16,35 +15,19 @@ struct Hub {
     tickets: usize,
 }
 
-/// Behind a pointer, so that a forked child can let go of it without touching its lock or dropping the
-/// parent's pipe.
-static HUB: AtomicPtr<Mutex<Hub>> = AtomicPtr::new(null_mut());
+static HUB: ForkFresh<Hub> = ForkFresh::new();
 
-fn hub() -> &'static Mutex<Hub> {
+fn lock() -> MutexGuard<'static, Hub> {
     static WATCH_FORKS: Once = Once::new();
     // SAFETY: the handler does nothing but store to atomics.
     WATCH_FORKS.call_once(|| unsafe {
         libc::pthread_atfork(None, None, Some(after_fork_in_child));
     });
-    let present = HUB.load(Ordering::Acquire);
-    if !present.is_null() {
-        // SAFETY: hubs are leaked, so the pointer stays valid.
-        return unsafe { &*present };
-    }
-    let fresh = Box::into_raw(Box::<Mutex<Hub>>::default());
-    match HUB.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-        // SAFETY: leaked, as above.
-        Ok(_) => unsafe { &*fresh },
-        // SAFETY: `fresh` was never shared; the winner's pointer is leaked.
-        Err(winner) => unsafe {
-            drop(Box::from_raw(fresh));
-            &*winner
-        },
-    }
+    HUB.lock()
 }
 
 unsafe extern "C" fn after_fork_in_child() {
-    HUB.store(null_mut(), Ordering::Release);
+    HUB.forget();
     jobmeter_core::meter::forget_meters_of_parent();
 }
 
@@ -96,10 +79,6 @@ pub(crate) fn sole(mut session: Arc<Session>) -> Session {
             }
         }
     }
-}
-
-fn lock() -> MutexGuard<'static, Hub> {
-    hub().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hands what has come to all trackers. Called by any of their threads.

@@ -1,9 +1,9 @@
 //! Meters inside the program that they measure: neither their time nor their threads are the program's.
 
+use crate::fork_fresh::ForkFresh;
 use crate::sys;
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// CPU time that meters have spent inside the program they measure, and how many of their threads live.
 /// Neither is the program's.
@@ -15,29 +15,14 @@ pub(super) static METERS_THREADS: AtomicU64 = AtomicU64::new(0);
 pub fn forget_meters_of_parent() {
     METERS_CPU_NS.store(0, Ordering::Relaxed);
     METERS_THREADS.store(0, Ordering::Relaxed);
-    TURN.store(null_mut(), Ordering::Release);
+    TURN.forget();
 }
 
-/// Behind a pointer, so that a forked child can let go of it: whoever held it is not there.
-static TURN: AtomicPtr<Mutex<()>> = AtomicPtr::new(null_mut());
-
 /// The meters of one program work one after the other: each then knows what all others have spent.
+static TURN: ForkFresh<()> = ForkFresh::new();
+
 pub(super) fn turn() -> MutexGuard<'static, ()> {
-    let mut turn = TURN.load(Ordering::Acquire);
-    if turn.is_null() {
-        let fresh = Box::into_raw(Box::<Mutex<()>>::default());
-        turn = match TURN.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => fresh,
-            Err(winner) => {
-                // SAFETY: it was never shared.
-                drop(unsafe { Box::from_raw(fresh) });
-                winner
-            }
-        };
-    }
-    // SAFETY: never freed once it is shared.
-    let turn: &'static Mutex<()> = unsafe { &*turn };
-    turn.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.lock()
 }
 
 /// A further thread of ours inside the program, such as one that waits for a driver.
