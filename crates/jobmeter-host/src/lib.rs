@@ -4,7 +4,6 @@
 //! caller hands over. What cannot be read is `None`, never a guess. The network is touched by one function
 //! only, [`cloud::discover`], and only when DMI names a cloud and the caller allows it.
 
-pub mod cgroup;
 pub mod cloud;
 pub mod compat;
 mod container;

@@ -1,7 +1,7 @@
 //! What the kernel lets this process have: affinity, resource limits and cgroups.
 
-use crate::cgroup;
 use crate::root::{Root, list_count};
+use jobmeter_core::cgroup::Membership;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -25,21 +25,21 @@ pub struct HostLimits {
 
 impl HostLimits {
     pub(crate) fn read(root: Root<'_>, vcpus: Option<u32>, memory_bytes: Option<u64>) -> HostLimits {
-        let groups = cgroup::read(&root.join(""), "self");
+        let groups = Membership::read(&root.join(""), "self").limits();
         let limits = root.text("proc/self/limits").unwrap_or_default();
         let affinity_cores = root.text("proc/self/status").and_then(|status| {
             list_count(status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?)
         });
-        let cores = [affinity_cores.map(f64::from), groups.cores, vcpus.map(f64::from)];
+        let cores = [affinity_cores.map(f64::from), groups.cgroup_cores, vcpus.map(f64::from)];
         HostLimits {
-            cgroup_memory_bytes: groups.memory_bytes,
-            cgroup_cores: groups.cores,
+            cgroup_memory_bytes: groups.cgroup_memory_bytes,
+            cgroup_cores: groups.cgroup_cores,
             affinity_cores,
             address_space_bytes: limit(&limits, "Max address space").and_then(|(soft, _)| soft),
             open_files_soft: limit(&limits, "Max open files").and_then(|(soft, _)| soft),
             open_files_hard: limit(&limits, "Max open files").and_then(|(_, hard)| hard),
             usable_cores: cores.into_iter().flatten().min_by(f64::total_cmp),
-            usable_memory_bytes: [groups.memory_bytes, memory_bytes].into_iter().flatten().min(),
+            usable_memory_bytes: [groups.cgroup_memory_bytes, memory_bytes].into_iter().flatten().min(),
         }
     }
 }

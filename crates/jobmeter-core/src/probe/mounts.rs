@@ -2,11 +2,9 @@
 //! server that does not answer would hold us up for ever.
 
 use crate::sys;
-use std::cell::RefCell;
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::path::Path;
-use std::rc::Rc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
@@ -28,35 +26,10 @@ const LOCAL: [&str; 15] = [
     "jfs", "reiserfs", "nilfs2",
 ];
 
-/// Mounts hardly ever change: several readers, and short runs that follow each other closely, share one reading.
-const RECENT_NS: u64 = 1_000_000_000;
-
-// Per thread, so that a fork cannot leave it locked; with the time of the reading.
-thread_local! {
-    static RECENT: RefCell<Option<(u64, Rc<str>)>> = const { RefCell::new(None) };
-}
-
-/// The mount table, up to a second old. Hostile text.
-pub fn table(root: &Path) -> Rc<str> {
-    let read = || {
-        let text = sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
-        Rc::from(String::from_utf8_lossy(&text))
-    };
-    if root != Path::new("/") {
-        return read();
-    }
-    let now_ns = sys::monotonic_ns();
-    RECENT.with_borrow_mut(|recent| {
-        let known = recent.take().filter(|(read_at_ns, _)| now_ns < read_at_ns + RECENT_NS);
-        let (read_at_ns, text) = known.unwrap_or_else(|| (now_ns, read()));
-        *recent = Some((read_at_ns, Rc::clone(&text)));
-        text
-    })
-}
-
 /// Local mounts, one per device: bind mounts of the same device show the same space.
 pub fn local_mounts(root: &Path) -> Vec<Mount> {
-    let text = table(root);
+    let text = sys::read_whole(&root.join("proc/self/mounts")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let mut devices = Vec::new();
     let mut mounts = Vec::new();
     for line in text.lines() {
@@ -73,7 +46,7 @@ pub fn local_mounts(root: &Path) -> Vec<Mount> {
 }
 
 /// The kernel writes blank, tab, newline and backslash as `\040` and the like.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -121,13 +94,6 @@ mod tests {
         assert_eq!(unescape("/a\\040b"), "/a b");
         assert_eq!(unescape("/a\\"), "/a\\");
         assert_eq!(unescape("/plain"), "/plain");
-    }
-
-    #[test]
-    fn mounts_of_a_fake_root_are_its_own() {
-        assert!(!table(Path::new("/")).is_empty());
-        assert!(Rc::ptr_eq(&table(Path::new("/")), &table(Path::new("/"))), "read once");
-        assert_eq!(local_mounts(Path::new("/nonexistent")), Vec::new());
     }
 
     #[test]
