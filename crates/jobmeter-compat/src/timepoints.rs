@@ -124,8 +124,11 @@ impl Timepoints {
     }
 
     fn main_lives(&self, values: &[Option<u64>]) -> bool {
-        let place = self.places.get(&(Scope::Main, Metric::Threads));
-        place.and_then(|&place| values.get(place).copied().flatten()).is_some_and(|count| count > 0)
+        let has = |metric| {
+            let place = self.places.get(&(Scope::Main, metric));
+            place.and_then(|&place| values.get(place).copied().flatten()).is_some_and(|value| value > 0)
+        };
+        has(Metric::Threads) && has(Metric::RssBytes)
     }
 
     /// `since` is the reading that rates are taken from.
@@ -198,9 +201,11 @@ impl Sink for Timepoints {
         }
         // Two ticks at one moment make no interval.
         if let Some(before) = self.before.take().filter(|before| before.t_ns < t_ns) {
-            // The tick at the end finds main gone: it is no state of the job, and would be a minimum of 0.
+            // The tick at the end finds main or its memory gone: that is no state of the job, and would be a
+            // minimum of 0.
             let is_over = !self.main_lives(values);
             if is_over && self.gpu.rows > 0 {
+                (self.before, self.earlier) = (Some(before), earlier);
                 return;
             }
             // The kernel counts CPU time in steps of 10 ms: over the sliver of time that follows a late tick,
@@ -247,8 +252,9 @@ mod tests {
         let mut points = Timepoints::new(machine, None, 0, Some(track));
         points.define(&Column::of(Scope::Main, Metric::Threads));
         points.define(&Column::of(Scope::Main, Metric::CpuNs));
+        points.define(&Column::of(Scope::Main, Metric::RssBytes));
         for (t_ms, cpu_ms) in [(0, 0), (100, 100), (200, 200), (397, 390), (400, 410), (500, 510)] {
-            points.tick(t_ms * 1_000_000, &[Some(1), Some(cpu_ms * 1_000_000)]);
+            points.tick(t_ms * 1_000_000, &[Some(1), Some(cpu_ms * 1_000_000), Some(4096)]);
         }
         points.finish().expect("all rows are written");
         let (_, rows) = read_tracking(&path).expect("readable");

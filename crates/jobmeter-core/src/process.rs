@@ -177,6 +177,11 @@ impl Process {
         }
     }
 
+    /// Nobody lives without any memory: it has just given it back, and is about to be a zombie or another program.
+    pub fn shows_memory(&self) -> bool {
+        self.rss_bytes > 0 || self.borrows_memory
+    }
+
     /// The kernel keeps lists of children; asked of a process whose descriptors are kept.
     pub fn has_children_list(&self) -> bool {
         self.children_file.is_some()

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 struct Heads {
     processes: u64,
     living: u64,
+    showing_memory: u64,
     threads: u64,
     /// `None` when some process was not asked yet.
     swap_bytes: Option<u64>,
@@ -20,7 +21,7 @@ struct Heads {
 
 impl Default for Heads {
     fn default() -> Heads {
-        Heads { processes: 0, living: 0, threads: 0, swap_bytes: Some(0) }
+        Heads { processes: 0, living: 0, showing_memory: 0, threads: 0, swap_bytes: Some(0) }
     }
 }
 
@@ -29,6 +30,7 @@ impl Heads {
         self.processes += 1;
         if !process.is_zombie() {
             self.living += 1;
+            self.showing_memory += u64::from(process.shows_memory());
             self.threads += process.stat.threads;
             let own = if has_swap { process.swap_bytes } else { Some(0) };
             self.swap_bytes = self.swap_bytes.zip(own).map(|(sum, own)| sum + own);
@@ -39,6 +41,10 @@ impl Heads {
     /// nought. Where nobody is, nothing is held.
     fn of_living(&self, value: u64) -> Option<u64> {
         (self.living > 0 || self.processes == 0).then_some(value)
+    }
+
+    fn of_showing_memory(&self, value: u64) -> Option<u64> {
+        (self.showing_memory > 0 || self.processes == 0).then_some(value)
     }
 }
 
@@ -104,10 +110,10 @@ impl Meter {
         }
         for (index, scope) in Scope::JOB.into_iter().enumerate() {
             let (heads, memory) = (&heads[index], &resident[index]);
-            self.row.set(scope, Metric::RssBytes, heads.of_living(memory.total_bytes));
-            self.row.set(scope, Metric::RssPrivateBytes, heads.of_living(memory.private_bytes));
-            self.row.set(scope, Metric::RssSharedBytes, heads.of_living(memory.shared_bytes));
-            self.row.set(scope, Metric::RssSumBytes, heads.of_living(memory.sum_bytes));
+            self.row.set(scope, Metric::RssBytes, heads.of_showing_memory(memory.total_bytes));
+            self.row.set(scope, Metric::RssPrivateBytes, heads.of_showing_memory(memory.private_bytes));
+            self.row.set(scope, Metric::RssSharedBytes, heads.of_showing_memory(memory.shared_bytes));
+            self.row.set(scope, Metric::RssSumBytes, heads.of_showing_memory(memory.sum_bytes));
             self.row.set(scope, Metric::SwapBytes, heads.swap_bytes.and_then(|bytes| heads.of_living(bytes)));
             self.row.set(scope, Metric::Processes, Some(heads.processes));
             self.row.set(scope, Metric::Threads, heads.of_living(heads.threads));

@@ -211,9 +211,10 @@ impl Meter {
                     }
                 }
                 Some(Change::UnmetEnded { pid }) => {
-                    let lingers = looks_left > 0 && self.look_at(&mut follower, pid);
+                    // Who is not looked at may still be a zombie that a tick will meet.
+                    let lingers = looks_left == 0 || self.look_at(&mut follower, pid);
+                    looks_left = looks_left.saturating_sub(1);
                     if lingers {
-                        looks_left -= 1;
                         follower.lingering.push(pid);
                     } else if let Some(life) = follower.lives.remove(pid) {
                         self.tell_passed(&mut follower, pid, &life);
