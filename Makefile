@@ -31,6 +31,8 @@ licences: ## every dependency's licence is one of those in deny.toml
 
 # In this order: what fails fast comes first.
 test: ## set up and run every check
+	@# Packages take a while to come: they do so beside the first checks, and who needs them waits for them.
+	@tools/ensure-packages strace groovy chromium >/dev/null 2>&1 &
 	$(MAKE) lint
 	$(MAKE) test-rust
 	$(MAKE) test-python
