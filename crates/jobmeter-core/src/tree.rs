@@ -26,6 +26,8 @@ pub struct Tree {
     adopter: Option<i32>,
     /// Its list of children, kept open.
     adopted_file: Option<OwnedFd>,
+    /// Threads of main that are the meter's own: they have no children.
+    pub meters_threads: u64,
     /// Some member has used CPU time since the tick before.
     somebody_ran: bool,
     /// Children of ours that are not the job's.
@@ -50,6 +52,7 @@ impl Tree {
             adopter,
             adopted_file: adopter
                 .and_then(|pid| sys::open_read(PathBuffer::task(pid, pid, "children").as_c_str()).ok()),
+            meters_threads: 0,
             somebody_ran: true,
             excluded: Vec::new(),
             kept_files: 0,
@@ -218,8 +221,10 @@ impl Tree {
             let found = &mut self.found;
             found.clear();
             process.read_children(now_ns, &mut self.buffer, &mut |pid| found.push(pid));
-            let threads_period_ns = interval_ns.max(process.stat.threads * 1_000_000);
-            if process.stat.threads > 1 && now_ns >= process.threads_scanned_at_ns + threads_period_ns {
+            let meters_threads = if process.is_main { self.meters_threads } else { 0 };
+            let threads = process.stat.threads.saturating_sub(meters_threads);
+            let threads_period_ns = interval_ns.max(threads * 1_000_000);
+            if threads > 1 && now_ns >= process.threads_scanned_at_ns + threads_period_ns {
                 process.threads_scanned_at_ns = now_ns;
                 find_children_of_threads(process.id.pid, &mut self.buffer, found);
             }

@@ -307,6 +307,9 @@ impl Meter {
     fn read_job(&mut self, now_ns: u64, depth: Depth) {
         // Before the threads are counted: one that ends meanwhile is still in that count.
         let meters_threads = METERS_THREADS.load(Ordering::Relaxed);
+        if self.target == Target::Own {
+            self.tree.meters_threads = meters_threads;
+        }
         let t_ns = self.since_start_ns(now_ns);
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         let is_full = depth != Depth::Usual || now_ns >= self.full_at_ns + self.slow_period_ns();
