@@ -28,7 +28,8 @@ impl Sentinel {
         let pid = unsafe {
             let top = stack.as_mut_ptr().add(STACK_BYTES);
             let top = top.sub(top as usize % 16);
-            libc::clone(hold, top.cast(), libc::CLONE_VM | libc::SIGCHLD, std::ptr::null_mut())
+            let parent = libc::getpid() as usize as *mut libc::c_void;
+            libc::clone(hold, top.cast(), libc::CLONE_VM | libc::SIGCHLD, parent)
         };
         (pid > 0).then_some(Sentinel { pid, _stack: stack })
     }
@@ -69,13 +70,15 @@ impl Drop for Sentinel {
     }
 }
 
-/// Sleeps until it is killed, at the latest with its parent.
-extern "C" fn hold(_: *mut libc::c_void) -> libc::c_int {
-    loop {
-        // SAFETY: plain system calls; with every signal of interest blocked, pause does not come back for one.
-        unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+/// Sleeps until it is killed, at the latest with its parent, whose pid is the argument.
+extern "C" fn hold(parent: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: plain system calls; with every signal of interest blocked, pause does not come back for one.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // A parent that was killed before that will not be again.
+        while libc::getppid() as usize == parent as usize {
             libc::pause();
         }
+        libc::_exit(0)
     }
 }
