@@ -88,7 +88,7 @@ impl Peaks {
     ) -> UpperBytes {
         let all_are_known = !self.has_unseen || all_were_counted;
         let by_marks = largest_bytes.or(self.is_certain().then_some(0)).filter(|_| all_are_known);
-        let by_marks = by_marks.map(|largest_bytes| self.worst_bytes(largest_bytes, 0));
+        let by_marks = by_marks.and_then(|largest_bytes| self.worst_bytes(largest_bytes, 0));
         let by_group = group_peak_bytes.map(|peak| peak + self.file_bytes);
         let certain = match (by_marks, by_group) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -107,19 +107,20 @@ impl Peaks {
         // What the kernel had not yet folded into a mark when it was read is no hint at another process.
         let is_all_read = largest_bytes <= read_bytes + lag_bytes;
         let hidden_bytes = if is_all_read { 0 } else { largest_bytes - usual_bytes };
-        Some(self.worst_bytes(usual_bytes, hidden_bytes))
+        self.worst_bytes(usual_bytes, hidden_bytes)
     }
 
     fn is_certain(&self) -> bool {
         self.worst.iter().all(|(uncertain, _)| *uncertain == 0)
     }
 
-    fn worst_bytes(&self, each_bytes: u64, once_bytes: u64) -> u64 {
+    /// `None` without any tick.
+    fn worst_bytes(&self, each_bytes: u64, once_bytes: u64) -> Option<u64> {
         let of_tick = |&(uncertain, certain_bytes): &(u64, u64)| match uncertain {
             0 => certain_bytes,
             uncertain => certain_bytes + uncertain * each_bytes + once_bytes,
         };
-        self.worst.iter().map(of_tick).max().unwrap_or_default()
+        self.worst.iter().map(of_tick).max()
     }
 }
 

@@ -65,7 +65,7 @@ fn small_children_of_a_large_parent_are_likely_small() {
             room.run_testkit(&["-i", interval], &["family", "300M", "4", "20M", "1200", &room.file("truth")]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         let (union, peak) = (room.truth_number("truth", "union_bytes"), peak(&run));
-        let bound = |bound: Option<Number>| bound.map(Number::as_f64).unwrap_or_default();
+        let bound = |bound: Option<Number>| bound.map(Number::as_f64).expect("a bound");
         let (likely, upper) = (bound(peak.likely_upper), bound(peak.upper));
         assert!((union..union * 1.15).contains(&likely), "{interval}: {likely} for {union}");
         assert!(upper > likely, "{interval}: {upper}");

@@ -14,6 +14,8 @@ pub struct Membership {
     pub cpuacct: Option<PathBuf>,
     pub cpu: Option<PathBuf>,
     pub memory: Option<PathBuf>,
+    /// A group of the process is not among what is mounted: its place is the top, which is not where it lives.
+    pub is_outside: bool,
     /// Mount points, where the walk upwards ends.
     mounts: Vec<PathBuf>,
 }
@@ -58,7 +60,10 @@ impl Membership {
             let mut parts = line.splitn(3, ':').skip(1);
             let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
             let Some(mount) = mounts.iter().find(|mount| mount.serves(controllers)) else { continue };
-            membership.take(controllers, mount.folder(root, path));
+            // The limits of the top bind a group that cannot be seen, too.
+            let folder = mount.folder(root, path);
+            membership.is_outside |= folder.is_none();
+            membership.take(controllers, folder.unwrap_or_else(|| mount.at(root)));
             membership.mounts.push(mount.at(root));
         }
         membership

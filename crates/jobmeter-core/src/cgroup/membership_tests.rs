@@ -65,10 +65,12 @@ fn a_container_without_a_cgroup_namespace_sees_its_own_group_at_the_mount() {
     let fake = Fake::new("4:memory:/docker/abc/inner\n", mounts);
     fake.put("sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n");
     assert_eq!(fake.limits().cgroup_memory_bytes, Some(512 << 20));
-    // The same, where the process sits outside of the mounted part.
+    assert!(!fake.read().is_outside);
+    // The same, where the process sits outside of the mounted part: no group may be made there.
     let fake = Fake::new("4:memory:/elsewhere\n", mounts);
     fake.put("sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n");
     assert_eq!(fake.limits().cgroup_memory_bytes, Some(512 << 20));
+    assert!(fake.read().is_outside);
 }
 
 #[test]

@@ -24,7 +24,9 @@ const SMALL: usize = 2048;
 fn usual_unified() -> Option<PathBuf> {
     let root = Path::new("/");
     let groups = groups_of(root, "self");
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    // A group outside of our namespace is shown as a way upwards.
+    let group =
+        groups.lines().find_map(|line| line.strip_prefix("0::/")).filter(|group| !group.contains(".."))?;
     Some(usual_unified_mount(root)?.join(group))
 }
 
@@ -77,6 +79,10 @@ impl JobGroup {
             }
         }
         let membership = Membership::read(Path::new("/"), "self");
+        if membership.is_outside {
+            // A group at the top would take the job out of the limits that bind it.
+            return Err(io::Error::other("our own group is not mounted here"));
+        }
         match (&membership.unified, &membership.cpuacct) {
             (Some(parent), _) => JobGroup::create_unified(parent),
             (None, Some(parent)) => JobGroup::create_v1(parent, membership.memory.as_deref()),

@@ -40,13 +40,10 @@ impl Mount {
         root.join(self.point.trim_start_matches('/'))
     }
 
-    /// Where group `path` is; of a group outside of what is mounted here only the top can be read.
-    pub(super) fn folder(&self, root: &Path, path: &str) -> PathBuf {
-        let inside = match path.strip_prefix(self.top.trim_end_matches('/')) {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => rest,
-            _ => "",
-        };
-        let parts = inside.split('/').filter(|part| !part.is_empty() && *part != "..");
-        parts.fold(self.at(root), |folder, part| folder.join(part))
+    /// Where group `path` is; `None` when it lies outside of what is mounted here.
+    pub(super) fn folder(&self, root: &Path, path: &str) -> Option<PathBuf> {
+        let inside = path.strip_prefix(self.top.trim_end_matches('/'))?;
+        let is_inside = (inside.is_empty() || inside.starts_with('/')) && !inside.contains("..");
+        is_inside.then(|| self.at(root).join(inside.trim_matches('/')))
     }
 }

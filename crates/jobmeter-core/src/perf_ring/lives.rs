@@ -188,7 +188,8 @@ impl Lives {
         Some(Change::Replaced { pid, before })
     }
 
-    /// A process is gone. One that had ended before the last count was a zombie then, and counted as such.
+    /// A process is gone; `fork_ns` of 0 stands for a birth that nobody told, and makes the count larger, not smaller. One
+    /// that had ended before the last count was a zombie then, and counted as such.
     pub(super) fn pass(&mut self, fork_ns: u64, end_ns: u64) {
         if end_ns < self.counted_until_ns {
             return;
