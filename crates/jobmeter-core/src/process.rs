@@ -234,6 +234,8 @@ impl Process {
         if stat.start_ticks != self.id.start_ticks {
             return Presence::Gone;
         }
+        // Left alone with the memory of a parent that is gone, it is its own.
+        self.borrows_memory &= stat.parent_pid == self.parent_pid;
         self.parent_pid = stat.parent_pid;
         self.is_renamed |= stat.name != self.stat.name;
         if self.stat.is_forked_copy() && !stat.is_forked_copy() {
