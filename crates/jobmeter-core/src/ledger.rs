@@ -1,9 +1,10 @@
 //! The conservation law: what the living used, plus what the living have waited for, plus what we reaped,
 //! plus what left without an heir. Sampling decides when a number is seen, never whether it is counted.
 
+use crate::control::Reaped;
 use crate::probe::io::Io;
 use crate::process::{Process, Scale};
-use crate::sys::{Reaped, timeval_ns};
+use crate::sys::timeval_ns;
 use crate::tree::Tree;
 
 /// Cumulative amounts of a process or of many.

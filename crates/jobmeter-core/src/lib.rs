@@ -4,6 +4,7 @@
 pub mod accumulate;
 pub mod cadence;
 pub mod cgroup;
+pub mod control;
 pub mod cpus;
 pub mod event;
 pub mod finish;

@@ -2,6 +2,7 @@
 //! our group that holds every signal back. What is pending there reached the job by itself and must not be
 //! passed on, or it would arrive twice.
 
+use crate::control::{self, Pid};
 use crate::probe::scan::lines;
 use crate::probe::status::signal_bit;
 use crate::sys;
@@ -11,7 +12,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(10);
 
 pub struct Sentinel {
-    pid: i32,
+    pid: Pid,
     /// The sentinel runs on this stack, in our memory: it weighs one kernel task and no pages.
     _stack: Box<[u8; STACK_BYTES]>,
 }
@@ -31,10 +32,11 @@ impl Sentinel {
             let parent = libc::getpid() as usize as *mut libc::c_void;
             libc::clone(hold, top.cast(), libc::CLONE_VM | libc::SIGCHLD, parent)
         };
-        (pid > 0).then_some(Sentinel { pid, _stack: stack })
+        // Only a clone that succeeded makes a sentinel: `Drop` ends what `pid` names.
+        Pid::new(pid).map(|pid| Sentinel { pid, _stack: stack })
     }
 
-    pub fn pid(&self) -> i32 {
+    pub fn pid(&self) -> Pid {
         self.pid
     }
 
@@ -48,7 +50,7 @@ impl Sentinel {
 
     fn is_pending(&self, signal: i32) -> bool {
         let mut buffer = [0u8; 4096];
-        sys::read_proc(self.pid, "status", &mut buffer).is_ok_and(|text| {
+        sys::read_proc(self.pid.get(), "status", &mut buffer).is_ok_and(|text| {
             lines(text)
                 .find_map(|line| line.strip_prefix(b"ShdPnd:\t"))
                 .is_some_and(|mask| signal_bit(mask, signal))
@@ -57,16 +59,15 @@ impl Sentinel {
 
     /// Ends it without waiting: it goes while we do other things, and `Drop` finds it gone.
     pub fn dismiss(&self) {
-        // SAFETY: our own child, by its pid, which cannot be reused before it is reaped.
-        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        // Our own child: its pid cannot be reused before it is reaped. One that is gone already needs no signal.
+        drop(control::send(self.pid, libc::SIGKILL));
     }
 }
 
 impl Drop for Sentinel {
     fn drop(&mut self) {
         self.dismiss();
-        // SAFETY: as above; reaps it.
-        unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL) };
+        control::wait(self.pid);
     }
 }
 
@@ -75,7 +76,7 @@ extern "C" fn hold(parent: *mut libc::c_void) -> libc::c_int {
     // SAFETY: plain system calls; with every signal of interest blocked, pause does not come back for one.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // A parent that was killed before that will not be again.
+        // PDEATHSIG is not sent if the parent died before prctl.
         while libc::getppid() as usize == parent as usize {
             libc::pause();
         }

@@ -2,6 +2,7 @@
 //! thread blocks all signals, never touches an interpreter's lock and never keeps the program alive.
 
 use crate::cadence::Cadence;
+use crate::control::{self, Pid};
 use crate::event::{MarkKind, Sink};
 use crate::finish::{Ending, Settled};
 use crate::meter::{Extra, Meter, Target};
@@ -258,9 +259,7 @@ fn wait_until_gone(tid: i32) {
     // Some 20 µs: on a busy machine, whoever gives way at once waits for milliseconds.
     const EAGER_TURNS: u32 = 50;
     for turn in 0..MOST_TURNS {
-        // SAFETY: signal 0 only asks whether the thread is there.
-        let asked = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) };
-        if asked != 0 {
+        if !Pid::new(tid).is_some_and(control::is_own_thread) {
             return;
         }
         if turn >= EAGER_TURNS {

@@ -2,6 +2,7 @@
 //! signal mask and dispositions, priorities, descriptors and limits as it would have had without us.
 
 use crate::cgroup::JobGroup;
+use crate::control::{self, Pid};
 use crate::sys;
 use std::ffi::{CString, OsString};
 use std::io;
@@ -103,7 +104,7 @@ impl SignalPlan {
             libc::sigemptyset(only.as_mut_ptr());
             let mut only = only.assume_init();
             libc::sigaddset(&raw mut only, signal);
-            libc::kill(libc::getpid(), signal);
+            drop(control::send(Pid::own(), signal));
             libc::sigprocmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
             libc::sigprocmask(libc::SIG_BLOCK, &raw const only, std::ptr::null_mut());
         }
@@ -117,7 +118,7 @@ impl AsRawFd for SignalPlan {
 }
 
 pub struct Spawned {
-    pub pid: i32,
+    pub pid: Pid,
     pub started_ns: u64,
     exec_report: OwnedFd,
 }
@@ -131,8 +132,8 @@ impl Spawned {
             let count = unsafe { libc::read(self.exec_report.as_raw_fd(), code.as_mut_ptr().cast(), 4) };
             match count {
                 4 => {
-                    // SAFETY: plain call without out-pointers; the child is on its way out.
-                    unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+                    // It is on its way out.
+                    control::wait(self.pid);
                     return Err(SpawnError::Exec(io::Error::from_raw_os_error(i32::from_ne_bytes(code))));
                 }
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
@@ -233,6 +234,9 @@ pub fn spawn(
     }
     drop(gate);
     drop(report_write);
+    let Some(pid) = Pid::new(pid) else {
+        return Err(SpawnError::Fork(io::Error::other("the kernel gave the child no pid")));
+    };
     Ok(Spawned { pid, started_ns, exec_report: report_read })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cadence::Cadence;
 use crate::cgroup::{JobGroup, Membership};
+use crate::control::{self, Pid, Reaped, Waiting};
 use crate::cpus;
 use crate::finish::Ending;
 use crate::marks::MarkReceiver;
@@ -10,7 +11,7 @@ use crate::perf_ring::PerfRing;
 use crate::sentinel::Sentinel;
 use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
 use crate::summary::{Limits, RunInfo, Summary};
-use crate::sys::{self, Reaped};
+use crate::sys;
 use crate::trim;
 use crate::units::{format_count, format_duration_ns};
 use crate::verdict::{self, Circumstances};
@@ -131,7 +132,7 @@ impl Supervisor {
             spawn::spawn(&options.command, &signals, group.as_mut(), attach).map_err(LaunchError::Spawn)?
         };
         // First of all: a job of a millisecond is seen alive now or never.
-        let Some(mut meter) = Meter::start(Target::Child(spawned.pid)) else {
+        let Some(mut meter) = Meter::start(Target::Child(spawned.pid.get())) else {
             return Err(LaunchError::Own(io::Error::other("the child vanished before it could be read")));
         };
         // Right after the fork, for the job does not wait for it.
@@ -170,7 +171,7 @@ impl Supervisor {
         })
     }
 
-    pub fn pid(&self) -> i32 {
+    pub fn pid(&self) -> Pid {
         self.spawned.pid
     }
 
@@ -182,7 +183,8 @@ impl Supervisor {
     pub fn run(&mut self) -> io::Result<Outcome> {
         let mut main: Option<(Reaped, u64)> = None;
         // A job that is over already gets no more signals.
-        if self.options.wait_descendants || sys::peek_child(Some(self.spawned.pid)).is_none() {
+        if self.options.wait_descendants || control::peek_child(Some(self.spawned.pid)) == Waiting::NoneEnded
+        {
             self.start_sentinel();
         }
         loop {
@@ -250,18 +252,28 @@ impl Supervisor {
             return;
         }
         if main_is_gone {
-            for (pid, _) in self.meter.living_descendants().collect::<Vec<_>>() {
-                send(pid, signal);
+            for (pid, _) in self.meter.living_descendants() {
+                send_to(pid, signal);
             }
         } else {
-            send(self.spawned.pid, signal);
+            send_to(self.spawned.pid.get(), signal);
         }
     }
 
     fn start_sentinel(&mut self) {
-        self.sentinel = Sentinel::start();
-        if let Some(sentinel) = &self.sentinel {
+        let started = Sentinel::start();
+        if let Some(sentinel) = &started {
             self.meter.exclude(sentinel.pid());
+        }
+        self.replace_sentinel(started);
+    }
+
+    /// Ends and reaps the one before; its pid may now become a process of the job.
+    fn replace_sentinel(&mut self, next: Option<Sentinel>) {
+        if let Some(former) = std::mem::replace(&mut self.sentinel, next) {
+            let pid = former.pid();
+            drop(former);
+            self.meter.include(pid);
         }
     }
 
@@ -278,7 +290,7 @@ impl Supervisor {
 
     /// When the terminal stopped the job, we stop too, so that the shell gets its prompt back.
     fn follow_stop(&self) {
-        while let Some((code, signal)) = sys::take_stop_report(self.spawned.pid) {
+        while let Some((code, signal)) = control::take_stop_report(self.spawned.pid) {
             let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
             if code == libc::CLD_STOPPED && by_terminal && has_terminal() {
                 self.signals.stop_by(signal);
@@ -289,17 +301,17 @@ impl Supervisor {
     /// Reaps everything that has ended; returns main when it was among them.
     fn reap_children(&mut self) -> Option<Reaped> {
         let mut main = None;
-        while let Some((pid, ..)) = sys::peek_child(None) {
+        while let Waiting::Ended(pid) = control::peek_child(None) {
             if self.sentinel.as_ref().is_some_and(|sentinel| sentinel.pid() == pid) {
                 // Somebody killed it: without one, signals are judged by their sender alone.
-                self.sentinel = None;
+                self.replace_sentinel(None);
                 continue;
             }
             if pid == self.spawned.pid {
                 // While it is still a zombie its last figures can be read.
                 self.meter.last_tick();
             }
-            let reaped = self.meter.reap(pid)?;
+            let reaped = self.meter.reap(pid.get())?;
             if pid == self.spawned.pid {
                 main = Some(reaped);
             }
@@ -367,7 +379,7 @@ impl Supervisor {
 
     fn signal_tree(&self, signal: i32) {
         for process in &self.meter.tree.processes {
-            send(process.id.pid, signal);
+            send_to(process.id.pid, signal);
         }
     }
 
@@ -444,7 +456,9 @@ fn has_terminal() -> bool {
     sys::open_read(c"/dev/tty").is_ok()
 }
 
-fn send(pid: i32, signal: i32) {
-    // SAFETY: plain call; a process that is gone needs no signal.
-    unsafe { libc::kill(pid, signal) };
+/// A process that is gone needs no signal.
+fn send_to(pid: i32, signal: i32) {
+    if let Some(pid) = Pid::new(pid) {
+        drop(control::send(pid, signal));
+    }
 }

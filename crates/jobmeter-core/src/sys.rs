@@ -297,61 +297,6 @@ pub fn wait_readable(fds: &[RawFd], timeout_ms: i32) -> io::Result<u64> {
         .fold(0, |bits, (index, _)| bits | (1 << index)))
 }
 
-/// What `wait4` said of a reaped process.
-#[derive(Clone, Copy)]
-pub struct Reaped {
-    pub pid: i32,
-    pub status: i32,
-    /// The process and all children it waited for.
-    pub usage: libc::rusage,
-}
-
-/// The next child that ended or stopped, left in place (not reaped): `(pid, si_code, si_status)`.
-pub fn peek_child(pid: Option<i32>) -> Option<(i32, i32, i32)> {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let (kind, id) = pid.map_or((libc::P_ALL, 0), |pid| (libc::P_PID, pid as libc::id_t));
-    // Only of this thread: a driver's library may wait for helpers of its own on another.
-    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
-    // SAFETY: `info` is zeroed, so si_pid reads 0 when nothing waits.
-    unsafe {
-        if libc::waitid(kind, id, info.as_mut_ptr(), flags) != 0 {
-            return None;
-        }
-        let info = info.assume_init();
-        (info.si_pid() != 0).then(|| (info.si_pid(), info.si_code, info.si_status()))
-    }
-}
-
-/// Takes stop and continue reports of `pid`: `(si_code, signal)`.
-pub fn take_stop_report(pid: i32) -> Option<(i32, i32)> {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    let flags = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
-    // SAFETY: as above.
-    unsafe {
-        if libc::waitid(libc::P_PID, pid as libc::id_t, info.as_mut_ptr(), flags) != 0 {
-            return None;
-        }
-        let info = info.assume_init();
-        (info.si_pid() != 0).then(|| (info.si_code, info.si_status()))
-    }
-}
-
-/// Reaps `pid`, which `peek_child` said has ended.
-pub fn reap(pid: i32) -> Option<Reaped> {
-    let mut status = 0;
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: both out-pointers are valid; rusage is plain data.
-    unsafe {
-        let got = libc::wait4(
-            pid,
-            &raw mut status,
-            libc::__WALL | libc::WNOHANG | libc::__WNOTHREAD,
-            usage.as_mut_ptr(),
-        );
-        (got == pid).then(|| Reaped { pid, status, usage: usage.assume_init() })
-    }
-}
-
 /// What this process had used before it became us: `cargo run` and shells exec, and the account goes on.
 static CPU_BEFORE_US_NS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 

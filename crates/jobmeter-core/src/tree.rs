@@ -2,6 +2,7 @@
 //! keyed by pid and start time. Orphans come to us when we are the subreaper, and stay members wherever else
 //! they are re-parented once they were seen.
 
+use crate::control::Pid;
 use crate::process::{Presence, Process, Scale, read_children_of, read_thread_children};
 use crate::sys::{self, PathBuffer};
 use std::collections::HashMap;
@@ -68,9 +69,15 @@ impl Tree {
         Some(tree)
     }
 
-    /// A child of ours that is none of the job's.
-    pub fn exclude(&mut self, pid: i32) {
-        self.excluded.push(pid);
+    /// A child of ours that is not the job's: it is left out of the tree.
+    pub fn exclude(&mut self, pid: Pid) {
+        self.excluded.push(pid.get());
+    }
+
+    /// Undoes [`Tree::exclude`] once the child was reaped: from then on the kernel may give its pid to a process
+    /// of the job.
+    pub fn include(&mut self, pid: Pid) {
+        self.excluded.retain(|excluded| *excluded != pid.get());
     }
 
     pub fn main(&self) -> Option<&Process> {

@@ -128,7 +128,7 @@ fn measure(
     let started_unix_ns = realtime_ns().saturating_sub(supervisor.meter.elapsed_ns());
     let info = RunInfo {
         mode: "run".to_owned(),
-        pid: supervisor.pid(),
+        pid: supervisor.pid().get(),
         started_unix_ns,
         interval_ns: Some(settings.interval_ns),
         expected_cores: f64::from(look.machine.n_expected_cores),

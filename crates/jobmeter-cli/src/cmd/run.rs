@@ -5,6 +5,7 @@ use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
 use crate::config::Settings;
 use jobmeter_core::Summary;
+use jobmeter_core::control::{self, Pid};
 use jobmeter_core::spawn::SpawnError;
 use jobmeter_core::supervise::{LaunchError, RunOptions, Supervisor};
 use jobmeter_core::text::printable;
@@ -139,7 +140,7 @@ fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
 
 fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> Result<u8, String> {
     let limits = supervisor.limits().clone();
-    let info = args.measure.info("run", command, supervisor.pid(), &limits);
+    let info = args.measure.info("run", command, supervisor.pid().get(), &limits);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
         supervisor.meter.add_sink(Box::new(record.writer.clone()));
@@ -203,16 +204,10 @@ fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
 }
 
 /// The job without the meter.
-pub(crate) fn wait_plainly(pid: i32) -> u8 {
-    let mut status = 0;
-    loop {
-        // SAFETY: `status` is a valid out-pointer.
-        let got = unsafe { libc::waitpid(pid, &raw mut status, 0) };
-        match got {
-            -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
-            _ if got == pid && libc::WIFSIGNALED(status) => return (128 + libc::WTERMSIG(status)) as u8,
-            _ if got == pid => return libc::WEXITSTATUS(status) as u8,
-            _ => return crate::OWN_FAILURE,
-        }
+pub(crate) fn wait_plainly(pid: Pid) -> u8 {
+    match control::wait(pid).map(|reaped| reaped.status) {
+        Some(status) if libc::WIFSIGNALED(status) => (128 + libc::WTERMSIG(status)) as u8,
+        Some(status) => libc::WEXITSTATUS(status) as u8,
+        None => crate::OWN_FAILURE,
     }
 }

@@ -8,6 +8,7 @@ mod config;
 mod cpu;
 mod definitions;
 mod gpu;
+mod harm;
 mod help;
 mod inherit;
 mod kills;

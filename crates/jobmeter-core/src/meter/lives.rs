@@ -1,11 +1,12 @@
 //! Processes that come and go: each has one start and one end, and its account is settled when it leaves.
 
 use super::{Meter, Target};
+use crate::control::{self, Pid, Reaped};
 use crate::event::Event;
 use crate::ledger::Heir;
 use crate::probe::stat::name_text;
 use crate::process::Process;
-use crate::sys::{self, Reaped};
+use crate::sys;
 
 impl Meter {
     pub(super) fn note_departed(&mut self) {
@@ -143,7 +144,7 @@ impl Meter {
                 own_io = process.read_own_io(buffer);
             }
         }
-        let reaped = sys::reap(pid)?;
+        let reaped = Pid::new(pid).and_then(control::reap)?;
         let gone = self.tree.remove(pid);
         let is_main = gone.as_ref().is_some_and(|process| process.is_main);
         if is_main {

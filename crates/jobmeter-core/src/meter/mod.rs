@@ -7,6 +7,7 @@ mod own;
 
 use crate::accumulate::Accumulator;
 use crate::cgroup::JobGroup;
+use crate::control::Pid;
 use crate::event::{Event, MarkKind, Sink};
 use crate::layout::Row;
 use crate::ledger::{Account, Ledger};
@@ -191,8 +192,14 @@ impl Meter {
         self.sinks.push(sink);
     }
 
-    pub fn exclude(&mut self, pid: i32) {
+    /// See [`Tree::exclude`].
+    pub fn exclude(&mut self, pid: Pid) {
         self.tree.exclude(pid);
+    }
+
+    /// See [`Tree::include`].
+    pub fn include(&mut self, pid: Pid) {
+        self.tree.include(pid);
     }
 
     pub fn elapsed_ns(&self) -> u64 {

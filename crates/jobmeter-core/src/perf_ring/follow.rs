@@ -4,12 +4,13 @@
 use super::PerfRing;
 use super::lives::{Change, Life, Lives};
 use super::record::Record;
+use crate::control::Reaped;
 use crate::event::{Event, ProcessId};
 use crate::meter::Meter;
 use crate::probe::stat::{self, name_text};
 use crate::process::{Presence, read_thread_children};
 use crate::summary::Source;
-use crate::sys::{self, Reaped, timeval_ns};
+use crate::sys::{self, timeval_ns};
 use std::os::fd::{AsRawFd, RawFd};
 
 /// Events of processes that no tick has met, per run: beyond it they are counted only.

@@ -5,6 +5,7 @@ use crate::digest::Digest;
 use crate::error::RecordError;
 use crate::id::is_id_like;
 use crate::reader::read_digest;
+use jobmeter_core::control::{self, Pid};
 use std::path::PathBuf;
 
 /// A run of the store as a listing shows it.
@@ -165,10 +166,7 @@ impl Store {
 }
 
 fn is_alive(pid: i32) -> bool {
-    // SAFETY: signal 0 sends nothing, it only asks whether the process exists.
-    pid > 0
-        && (unsafe { libc::kill(pid, 0) } == 0
-            || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM))
+    Pid::new(pid).is_some_and(control::exists)
 }
 
 pub(crate) fn host_name() -> String {
