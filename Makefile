@@ -8,7 +8,7 @@ CARGO ?= cargo
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build web fmt lint licences test test-rust test-python test-browser wheel bench bench-python docs clean
+.PHONY: help build web fmt lint licences advisories test test-rust test-python test-browser wheel bench bench-python docs clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,11 @@ lint: web licences ## formatting and lints, warnings are errors
 
 licences: ## every dependency's licence is one of those in deny.toml
 	$(PYTHON) tools/check-licences
+
+advisories: ## no known vulnerability in Cargo.lock: ADVISORY_DB=PATH, or cargo-deny and a network
+	@if [ -n "$(ADVISORY_DB)" ]; then $(PYTHON) tools/check-advisories "$(ADVISORY_DB)"; \
+	elif command -v cargo-deny >/dev/null; then $(CARGO) deny --locked check advisories; \
+	else echo "make advisories: give a checkout of the RustSec database as ADVISORY_DB=PATH, or install cargo-deny" >&2; exit 2; fi
 
 # In this order: what fails fast comes first.
 test: ## set up and run every check

@@ -3,8 +3,8 @@
 use super::font;
 use super::scene::{Anchor, Color, Scene, Shape};
 use crate::error::Error;
+use skrifa::outline::OutlinePen;
 use tiny_skia::{FillRule, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
-use ttf_parser::OutlineBuilder;
 
 /// Larger pictures are a mistake rather than a wish.
 const MAX_SIDE: u32 = 16_000;
@@ -52,10 +52,9 @@ fn draw(pixels: &mut Pixmap, shape: &Shape, transform: Transform) {
                 Anchor::End => x - width,
             };
             let mut pen = Pen { path: PathBuilder::new(), x: 0.0, y: *y, scale: 1.0 };
-            font::outline(text, *size, *bold, |offset, scale, glyph| {
+            font::outline(text, *size, *bold, &mut pen, |pen, offset, scale| {
                 pen.x = start + offset;
                 pen.scale = scale;
-                glyph(&mut pen);
             });
             if let Some(path) = pen.path.finish() {
                 pixels.fill_path(&path, &colour(*fill), FillRule::Winding, transform, None);
@@ -97,7 +96,7 @@ impl Pen {
     }
 }
 
-impl OutlineBuilder for Pen {
+impl OutlinePen for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
         let (x, y) = self.place(x, y);
         self.path.move_to(x, y);
