@@ -119,6 +119,13 @@ impl Session {
         }
     }
 
+    /// See [`Meter::warn`].
+    pub fn warn(&self, kind: &str, text: String) {
+        if !self.is_inert() {
+            self.shared.with(|meter| meter.warn(kind, text));
+        }
+    }
+
     /// Whether the measured process is still there.
     pub fn target_lives(&self) -> bool {
         !self.is_inert() && self.shared.with(|meter| meter.has_main()) == Some(true)

@@ -5,7 +5,7 @@ use crate::cgroup::{JobGroup, Membership};
 use crate::control::{self, Pid, Reaped, Waiting};
 use crate::cpus;
 use crate::finish::Ending;
-use crate::marks::MarkReceiver;
+use crate::marks::{self, MarkReceiver};
 use crate::meter::{Meter, Target};
 use crate::perf_ring::PerfRing;
 use crate::sentinel::Sentinel;
@@ -64,6 +64,8 @@ pub struct Supervisor {
     fork_floor_bytes: u64,
     cadence: Cadence,
     marks: Option<MarkReceiver>,
+    /// What is wrong with the pipe of marks; told once the sinks are there.
+    marks_doubt: Option<String>,
     membership: Membership,
     limits: Limits,
     oom_kills_before: Option<u64>,
@@ -125,7 +127,7 @@ impl Supervisor {
         let wants_tree_events = options.follow && !matches!(events, Some(Ok(_)));
         let mut attach = |pid| events = Some(PerfRing::open_tree(pid));
         // Before the job: its very first command may be a mark.
-        let marks = MarkReceiver::create().ok();
+        let (marks, marks_doubt) = marks::receive();
         let spawned = {
             let attach: Option<&mut dyn FnMut(i32)> =
                 if wants_tree_events { Some(&mut attach) } else { None };
@@ -161,6 +163,7 @@ impl Supervisor {
             fork_floor_bytes,
             cadence,
             marks,
+            marks_doubt,
             membership,
             limits,
             oom_kills_before,
@@ -182,6 +185,9 @@ impl Supervisor {
     /// Until the job has ended (and its descendants, when they are waited for).
     pub fn run(&mut self) -> io::Result<Outcome> {
         let mut main: Option<(Reaped, u64)> = None;
+        if let Some(text) = self.marks_doubt.take() {
+            self.meter.warn("marks", text);
+        }
         // A job that is over already gets no more signals.
         if self.options.wait_descendants || control::peek_child(Some(self.spawned.pid)) == Waiting::NoneEnded
         {

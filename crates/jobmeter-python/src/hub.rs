@@ -2,7 +2,7 @@
 //! gets every mark. After a fork the child starts with an empty hub; the pipe stays the parent's.
 
 use jobmeter_core::fork_fresh::ForkFresh;
-use jobmeter_core::marks::MarkReceiver;
+use jobmeter_core::marks::{self, MarkReceiver};
 use jobmeter_core::session::{Inbox, Session};
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, MutexGuard, Once, Weak};
@@ -34,17 +34,20 @@ unsafe extern "C" fn after_fork_in_child() {
 /// A tracker's hold on the pipe.
 pub(crate) struct Ticket {
     inbox: Option<Inbox>,
+    /// What is wrong with the pipe.
+    doubt: Option<String>,
 }
 
 impl Ticket {
     pub(crate) fn take() -> Ticket {
         let mut hub = lock();
+        let mut doubt = None;
         if hub.receiver.is_none() {
-            hub.receiver = MarkReceiver::create().ok();
+            (hub.receiver, doubt) = marks::receive();
         }
         hub.tickets += 1;
         let inbox = hub.receiver.as_ref().map(|receiver| Inbox { fd: receiver.as_raw_fd(), deliver });
-        Ticket { inbox }
+        Ticket { inbox, doubt }
     }
 
     pub(crate) fn inbox(&self) -> Option<Inbox> {
@@ -53,6 +56,9 @@ impl Ticket {
 
     /// From now on marks go to this session too.
     pub(crate) fn give(&mut self, session: &Arc<Session>) {
+        if let Some(text) = self.doubt.take() {
+            session.warn("marks", text);
+        }
         lock().members.push(Arc::downgrade(session));
     }
 }

@@ -12,6 +12,7 @@ mod harm;
 mod help;
 mod inherit;
 mod kills;
+mod marks;
 mod memory;
 mod names;
 mod network;

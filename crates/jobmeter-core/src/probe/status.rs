@@ -47,6 +47,29 @@ pub fn parse(text: &[u8]) -> Status {
     status
 }
 
+/// A process and its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kin {
+    /// Its number in its own PID namespace, the innermost one.
+    pub innermost_pid: i32,
+    /// Its parent's number in the namespace of the mounted `/proc`; 0 where that has none.
+    pub parent_pid: i32,
+}
+
+/// Source: `PPid` and the last number of `NSpid`, or `Pid` before Linux 4.1.
+pub fn parse_kin(text: &[u8]) -> Option<Kin> {
+    let (mut pid, mut parent_pid) = (None, None);
+    for line in lines(text) {
+        pid = keyed(line, b"Pid:").or(pid);
+        parent_pid = keyed(line, b"PPid:").or(parent_pid);
+        if let Some(numbers) = line.strip_prefix(b"NSpid:") {
+            let numbers = std::str::from_utf8(numbers).ok()?;
+            pid = numbers.split_ascii_whitespace().last().and_then(|last| last.parse().ok()).or(pid);
+        }
+    }
+    Some(Kin { innermost_pid: pid?.try_into().ok()?, parent_pid: parent_pid?.try_into().ok()? })
+}
+
 /// Whether `signal` is set in a mask of 16 hexadecimal digits.
 pub fn signal_bit(mask: &[u8], signal: i32) -> bool {
     std::str::from_utf8(mask)
@@ -68,5 +91,13 @@ mod tests {
         assert_eq!((status.switches_voluntary, status.switches_involuntary), (Some(150), Some(545)));
         assert!(status.ignores_children);
         assert_eq!(parse(b""), Status::default());
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_number_in_its_own_namespace() {
+        let kin = |innermost_pid, parent_pid| Some(Kin { innermost_pid, parent_pid });
+        assert_eq!(parse_kin(b"Name:\tx\nPid:\t77\nPPid:\t70\nTracerPid:\t0\n"), kin(77, 70));
+        assert_eq!(parse_kin(b"Pid:\t77\nPPid:\t70\nNStgid:\t77\t5\t1\nNSpid:\t77\t5\t1\n"), kin(1, 70));
+        assert_eq!(parse_kin(b"Name:\tx\n"), None);
     }
 }
