@@ -38,6 +38,18 @@ def environment(folder: Path, devices: Sequence[Dict[str, Any]]) -> Dict[str, st
     return {**os.environ, "JOBMETER_NVML_PATH": library(), "FAKE_NVML_STATE": str(state)}
 
 
+def as_system_library(folder: Path) -> Dict[str, str]:
+    """The environment of a program that loads the driver by its usual name."""
+    place = folder / "driver"
+    place.mkdir(exist_ok=True)
+    link = place / "libnvidia-ml.so.1"
+    if not link.exists():
+        link.symlink_to(os.path.abspath(library()))
+    hidden = ("CUDA_VISIBLE_DEVICES", "FAKE_NVML_STATE")
+    rest = {name: value for name, value in os.environ.items() if name not in hidden}
+    return {**rest, "LD_LIBRARY_PATH": str(place), "JOBMETER_NVML_PATH": str(link)}
+
+
 def run(folder: Path, code: str, devices: Sequence[Dict[str, Any]]) -> str:
     """What the program prints; a file, so that it may spawn workers that import it."""
     # The program tells the driver its own pid, as a real one would know it.

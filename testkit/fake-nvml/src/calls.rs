@@ -1,8 +1,12 @@
 //! How every call begins: reload the state if the file was replaced, then fail, hang or sleep as scripted.
 
-use crate::state::{Device, State, unix_ms};
+use crate::misbehave::misbehave;
+use crate::namespace::Rules;
+use crate::parts::Pid;
+use crate::state::{Device, Frame, State, unix_ms};
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_uint};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -15,7 +19,11 @@ pub(crate) const INVALID_ARGUMENT: c_int = 2;
 pub(crate) const NOT_SUPPORTED: c_int = 3;
 pub(crate) const NOT_FOUND: c_int = 6;
 pub(crate) const INSUFFICIENT_SIZE: c_int = 7;
+pub(crate) const DRIVER_NOT_LOADED: c_int = 9;
+pub(crate) const TIMEOUT: c_int = 10;
 pub(crate) const GPU_IS_LOST: c_int = 15;
+pub(crate) const RESET_REQUIRED: c_int = 16;
+pub(crate) const ARGUMENT_VERSION_MISMATCH: c_int = 25;
 pub(crate) const UNKNOWN: c_int = 999;
 
 /// A handle is a number: index of the GPU, and of the MIG instance in it counted from 1.
@@ -60,7 +68,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn devices(&self) -> &[Device] {
-        self.state.devices_at(self.steps, self.first_ms)
+        self.frame().map_or(&self.state.devices, |frame| &frame.devices)
     }
 
     pub(crate) fn device(&self, handle: Handle) -> Option<&Device> {
@@ -70,12 +78,84 @@ impl View {
             instance => gpu.mig.as_ref()?.get(instance - 1),
         }
     }
+
+    /// Every device and MIG instance with its handle.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = (Handle, &Device)> {
+        self.devices().iter().enumerate().flat_map(|(gpu, device)| {
+            let instances = device.mig.iter().flatten().enumerate();
+            let instances =
+                instances.map(move |(place, instance)| (Handle { gpu, instance: place + 1 }, instance));
+            std::iter::once((Handle { gpu, instance: 0 }, device)).chain(instances)
+        })
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        Rules::new(self.state.pid_namespace.as_ref(), self.state.driver_version())
+    }
+
+    /// When the library was first called.
+    pub(crate) fn first_ms(&self) -> u64 {
+        self.first_ms
+    }
+
+    /// Milliseconds since the scene began.
+    pub(crate) fn age_ms(&self) -> u64 {
+        self.state.age_ms(&self.folder, self.first_ms)
+    }
+
+    /// The number behind a name, read once per state file.
+    pub(crate) fn pid(&self, pid: &Pid) -> Option<c_uint> {
+        let mut guard = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
+        pid.resolve(&self.folder, &mut guard.as_mut()?.pids)
+    }
+
+    fn frame(&self) -> Option<&Frame> {
+        self.state.frame_at(self.steps, || self.age_ms())
+    }
+
+    fn hangs(&self, name: &str) -> bool {
+        let here = |list: &[String]| list.iter().any(|hung| hung == name);
+        here(&self.state.hang) || self.frame().is_some_and(|frame| here(&frame.hang))
+    }
+
+    fn failure(&self, name: &str) -> Option<c_int> {
+        let code = self.state.fail.get(name);
+        code.or_else(|| self.frame()?.fail.get(name)).copied()
+    }
+
+    fn misdeed(&self, name: &str) -> Option<crate::state::Misdeed> {
+        let misdeed = self.state.misbehave.get(name);
+        misdeed.or_else(|| self.frame()?.misbehave.get(name)).copied()
+    }
+
+    fn log(&self, name: &str, gpu: Option<usize>) {
+        let Some(file) = &self.state.call_log else { return };
+        let gpu = gpu.map_or("-".to_owned(), |gpu| gpu.to_string());
+        let line = format!("{} {name} {gpu}\n", unix_ms());
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(self.folder.join(file));
+        if file.and_then(|mut file| file.write_all(line.as_bytes())).is_err() {
+            eprintln!("fake NVML: the call log cannot be written");
+        }
+    }
+
+    /// A card that sleeps is woken by whoever asks it something.
+    pub(crate) fn wake(&self, device: &Device) {
+        let Some(path) = device.runtime_status.as_ref().map(|path| self.folder.join(path)) else { return };
+        let asleep = std::fs::read_to_string(&path).is_ok_and(|status| status.trim() == "suspended");
+        if asleep && std::fs::write(&path, "active\n").is_err() {
+            eprintln!("fake NVML: {} cannot be written", path.display());
+        }
+    }
 }
 
 /// Begins a call; `Err` is the code to return.
 pub(crate) fn begin(name: &str, gpu: Option<usize>) -> Result<View, c_int> {
     let view = look(name, gpu)?;
-    if view.state.hang.iter().any(|hung| hung == name) {
+    view.log(name, gpu);
+    if let Some(misdeed) = view.misdeed(name) {
+        misbehave(misdeed);
+    }
+    if view.hangs(name) {
         loop {
             std::thread::sleep(Duration::from_secs(3600));
         }
@@ -83,13 +163,21 @@ pub(crate) fn begin(name: &str, gpu: Option<usize>) -> Result<View, c_int> {
     if let Some(&ms) = view.state.delay_ms.get(name) {
         std::thread::sleep(Duration::from_millis(ms));
     }
-    match view.state.fail.get(name) {
-        Some(&code) => Err(code),
+    match view.failure(name) {
+        Some(code) => Err(code),
         None => Ok(view),
     }
 }
 
-fn look(name: &str, gpu: Option<usize>) -> Result<View, c_int> {
+/// A call that concerns no device.
+pub(crate) fn on_library(name: &str, then: impl FnOnce(&View) -> c_int) -> c_int {
+    match begin(name, None) {
+        Ok(view) => then(&view),
+        Err(code) => code,
+    }
+}
+
+pub(crate) fn look(name: &str, gpu: Option<usize>) -> Result<View, c_int> {
     let mut guard = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
     let world = match guard.as_mut() {
         Some(world) => world,
@@ -142,6 +230,18 @@ fn beside_library() -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())).parent()?.join("fake-nvml.json"))
 }
 
+/// What is told of a device that needs a reset, since no register of it is read for that.
+const TOLD_FROM_MEMORY: [&str; 8] = [
+    "nvmlDeviceGetName",
+    "nvmlDeviceGetUUID",
+    "nvmlDeviceGetIndex",
+    "nvmlDeviceGetSerial",
+    "nvmlDeviceGetPciInfo",
+    "nvmlDeviceGetPciInfo_v2",
+    "nvmlDeviceGetPciInfo_v3",
+    "nvmlDeviceGetMinorNumber",
+];
+
 /// Begins a call on a device and hands it to `then`.
 pub(crate) fn on_device(name: &str, raw: usize, then: impl FnOnce(&View, &Device) -> c_int) -> c_int {
     let Some(handle) = Handle::from_raw(raw) else { return INVALID_ARGUMENT };
@@ -150,20 +250,20 @@ pub(crate) fn on_device(name: &str, raw: usize, then: impl FnOnce(&View, &Device
         Ok(view) => view,
         Err(code) => return code,
     };
-    match view.device(handle) {
-        None => INVALID_ARGUMENT,
-        Some(device) if device.lost => GPU_IS_LOST,
-        Some(device) => match device.fail.get(name) {
-            Some(&code) => code,
-            None => then(&view, device),
-        },
+    let Some((gpu, device)) = view.devices().get(handle.gpu).zip(view.device(handle)) else {
+        return INVALID_ARGUMENT;
+    };
+    if gpu.lost || device.lost {
+        return GPU_IS_LOST;
     }
-}
-
-/// The number behind a name, read once per state file.
-pub(crate) fn pid_of(view: &View, pid: &crate::state::Pid) -> Option<c_uint> {
-    let mut guard = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
-    pid.resolve(&view.folder, &mut guard.as_mut()?.pids)
+    if gpu.reset_required && !TOLD_FROM_MEMORY.contains(&name) {
+        return RESET_REQUIRED;
+    }
+    view.wake(gpu);
+    match device.fail.get(name) {
+        Some(&code) => code,
+        None => then(&view, device),
+    }
 }
 
 pub(crate) fn count_init(step: i32) {
@@ -202,4 +302,29 @@ pub(crate) unsafe fn put<T>(target: *mut T, value: Option<T>) -> c_int {
             SUCCESS
         }
     }
+}
+
+/// # Safety
+/// `count` names the room in `target`, which may be null.
+pub(crate) unsafe fn put_list<T: Copy>(list: &[T], count: *mut c_uint, target: *mut T) -> c_int {
+    if count.is_null() {
+        return INVALID_ARGUMENT;
+    }
+    // SAFETY: promised by the caller.
+    unsafe {
+        let room = *count as usize;
+        *count = list.len() as c_uint;
+        if list.len() > room || (target.is_null() && !list.is_empty()) {
+            return INSUFFICIENT_SIZE;
+        }
+        for (place, value) in list.iter().enumerate() {
+            target.add(place).write(*value);
+        }
+    }
+    SUCCESS
+}
+
+/// The version word of a structure: its size and the number of its version.
+pub(crate) const fn version_of<T>(number: c_uint) -> c_uint {
+    size_of::<T>() as c_uint | (number << 24)
 }

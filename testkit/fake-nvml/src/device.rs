@@ -1,87 +1,26 @@
-//! The functions that speak of the library and of single devices.
-#![allow(non_snake_case, reason = "the names are those of the NVML header")]
-#![allow(clippy::missing_safety_doc, reason = "the contract is that of the NVML header")]
+//! Figures of a device: memory, utilisation, power, clocks, PCIe.
 
 use crate::calls::{
-    Handle, INVALID_ARGUMENT, NOT_FOUND, SUCCESS, begin, count_init, on_device, put, put_text,
+    ARGUMENT_VERSION_MISMATCH, INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS, on_device, put, version_of,
 };
-use std::ffi::{c_char, c_int, c_uint};
-
-fn init(name: &str) -> c_int {
-    match begin(name, None) {
-        Ok(_) => {
-            count_init(1);
-            SUCCESS
-        }
-        Err(code) => code,
-    }
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn nvmlInit_v2() -> c_int {
-    init("nvmlInit_v2")
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn nvmlInit() -> c_int {
-    init("nvmlInit")
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn nvmlShutdown() -> c_int {
-    match begin("nvmlShutdown", None) {
-        Ok(_) => {
-            count_init(-1);
-            SUCCESS
-        }
-        Err(code) => code,
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlSystemGetDriverVersion(text: *mut c_char, length: c_uint) -> c_int {
-    match begin("nvmlSystemGetDriverVersion", None) {
-        // SAFETY: the caller gives the room that it names.
-        Ok(view) => unsafe {
-            put_text(text, length, view.state.driver_version.as_deref().unwrap_or("550.54.15"))
-        },
-        Err(code) => code,
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetCount_v2(count: *mut c_uint) -> c_int {
-    match begin("nvmlDeviceGetCount_v2", None) {
-        // SAFETY: the caller gives a place for the number.
-        Ok(view) => unsafe { put(count, Some(view.devices().len() as c_uint)) },
-        Err(code) => code,
-    }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, handle: *mut usize) -> c_int {
-    match begin("nvmlDeviceGetHandleByIndex_v2", None) {
-        Ok(view) if (index as usize) < view.devices().len() => {
-            // SAFETY: the caller gives a place for the handle.
-            unsafe { put(handle, Some(Handle { gpu: index as usize, instance: 0 }.into_raw())) }
-        }
-        Ok(_) => INVALID_ARGUMENT,
-        Err(code) => code,
-    }
-}
+use crate::state::{Device, unix_us};
+use std::ffi::{c_int, c_uint};
+use std::time::Duration;
 
 /// Functions that write one value: name, further arguments, type, and how to find it in the device.
 macro_rules! figures {
     ($($name:ident($($extra:ident),*) -> $type:ty = |$device:ident| $value:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(device: usize, $($extra: c_uint,)* target: *mut $type) -> c_int {
-            on_device(stringify!($name), device, |_, $device| {
+            $crate::calls::on_device(stringify!($name), device, |_, $device| {
+                let value = || -> Option<$type> { $value };
                 // SAFETY: the caller gives a place for the value.
-                unsafe { put(target, $value) }
+                unsafe { $crate::calls::put(target, value()) }
             })
         }
     )*};
 }
+pub(crate) use figures;
 
 #[repr(C)]
 pub struct Memory {
@@ -96,31 +35,70 @@ pub struct Utilization {
     memory: c_uint,
 }
 
+fn clock(device: &Device, kind: c_uint) -> Option<c_uint> {
+    match kind {
+        0 | 1 => device.sm_mhz,
+        2 => device.memory_mhz,
+        3 => device.video_mhz,
+        _ => None,
+    }
+}
+
+fn largest_clock(device: &Device, kind: c_uint) -> Option<c_uint> {
+    match kind {
+        0 | 1 => device.sm_max_mhz,
+        2 => device.memory_max_mhz,
+        _ => None,
+    }
+}
+
+fn pcie_throughput(device: &Device, counter: c_uint) -> Option<c_uint> {
+    std::thread::sleep(Duration::from_millis(device.pcie_delay_ms));
+    match counter {
+        0 => device.pcie_tx_kb,
+        _ => device.pcie_rx_kb,
+    }
+}
+
 figures! {
     nvmlDeviceGetMemoryInfo() -> Memory = |device| Some(Memory {
         total: device.memory_total,
-        free: device.memory_total.saturating_sub(device.memory_used + device.memory_reserved),
+        free: device.memory_free(),
         used: device.memory_used + device.memory_reserved,
+    });
+    nvmlDeviceGetBAR1MemoryInfo() -> Memory = |device| device.bar1.as_ref().map(|bar1| Memory {
+        total: bar1.total, free: bar1.total.saturating_sub(bar1.used), used: bar1.used,
     });
     nvmlDeviceGetUtilizationRates() -> Utilization = |device| device.gpu_util.map(|gpu| Utilization {
         gpu, memory: device.memory_util.unwrap_or(0),
     });
     nvmlDeviceGetPowerUsage() -> c_uint = |device| device.power_mw;
+    nvmlDeviceGetPowerManagementLimit() -> c_uint = |device| device.power_limit_mw;
+    nvmlDeviceGetPowerManagementDefaultLimit() -> c_uint = |device| device.power_limit_mw;
+    nvmlDeviceGetEnforcedPowerLimit() -> c_uint = |device| device.power_limit_mw;
     nvmlDeviceGetTotalEnergyConsumption() -> u64 = |device| device.energy_mj;
     nvmlDeviceGetTemperature(_sensor) -> c_uint = |device| device.temperature_c;
-    nvmlDeviceGetClockInfo(kind) -> c_uint = |device| match kind {
-        0 | 1 => device.sm_mhz,
-        2 => device.memory_mhz,
-        _ => None,
-    };
+    nvmlDeviceGetFanSpeed() -> c_uint = |device| device.fan_percent;
+    nvmlDeviceGetClockInfo(kind) -> c_uint = |device| clock(device, kind);
+    nvmlDeviceGetMaxClockInfo(kind) -> c_uint = |device| largest_clock(device, kind);
+    nvmlDeviceGetPerformanceState() -> c_uint = |device| device.performance_state;
+    nvmlDeviceGetPowerState() -> c_uint = |device| device.performance_state;
+    nvmlDeviceGetComputeMode() -> c_uint = |device| device.compute_mode;
+    nvmlDeviceGetPersistenceMode() -> c_uint = |device| device.persistence.map(c_uint::from);
+    nvmlDeviceGetDisplayMode() -> c_uint = |device| device.display.map(c_uint::from);
+    nvmlDeviceGetDisplayActive() -> c_uint = |device| device.display.map(c_uint::from);
     nvmlDeviceGetCurrentClocksEventReasons() -> u64 = |device| device.throttle;
-    nvmlDeviceGetPcieThroughput(counter) -> c_uint = |device| match counter {
-        0 => device.pcie_tx_kb,
-        _ => device.pcie_rx_kb,
-    };
-    nvmlDeviceGetMaxMigDeviceCount() -> c_uint = |device| Some(device.mig.as_ref().map_or(0, |_| 7));
-    nvmlDeviceGetGpuInstanceId() -> c_uint = |device| device.gpu_instance;
-    nvmlDeviceGetComputeInstanceId() -> c_uint = |device| device.compute_instance;
+    nvmlDeviceGetCurrentClocksThrottleReasons() -> u64 = |device| device.throttle;
+    nvmlDeviceGetSupportedClocksEventReasons() -> u64 = |device| device.throttle.map(|_| 0x1ff);
+    nvmlDeviceGetSupportedClocksThrottleReasons() -> u64 = |device| device.throttle.map(|_| 0x1ff);
+    nvmlDeviceGetPcieThroughput(counter) -> c_uint = |device| pcie_throughput(device, counter);
+    nvmlDeviceGetCurrPcieLinkGeneration() -> c_uint = |device| device.pcie_generation;
+    nvmlDeviceGetCurrPcieLinkWidth() -> c_uint = |device| device.pcie_width;
+    nvmlDeviceGetMaxPcieLinkGeneration() -> c_uint = |device| device.pcie_generation;
+    nvmlDeviceGetMaxPcieLinkWidth() -> c_uint = |device| device.pcie_width;
+    nvmlDeviceGetMultiGpuBoard() -> c_uint = |_device| Some(0);
+    nvmlDeviceGetConfComputeMemSizeInfo() -> [u64; 2] =
+        |device| Some([0, device.memory_total / 1024]);
 }
 
 #[repr(C)]
@@ -135,16 +113,15 @@ pub struct MemoryV2 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(device: usize, target: *mut MemoryV2) -> c_int {
     on_device("nvmlDeviceGetMemoryInfo_v2", device, |_, device| {
-        const ARGUMENT_VERSION_MISMATCH: c_int = 25;
         // SAFETY: the caller gives a structure whose version it has filled in.
-        if unsafe { (*target).version } != size_of::<MemoryV2>() as c_uint | (2 << 24) {
+        if unsafe { (*target).version } != version_of::<MemoryV2>(2) {
             return ARGUMENT_VERSION_MISMATCH;
         }
         let value = MemoryV2 {
-            version: size_of::<MemoryV2>() as c_uint | (2 << 24),
+            version: version_of::<MemoryV2>(2),
             total: device.memory_total,
             reserved: device.memory_reserved,
-            free: device.memory_total.saturating_sub(device.memory_used + device.memory_reserved),
+            free: device.memory_free(),
             used: device.memory_used,
         };
         // SAFETY: as above.
@@ -152,94 +129,96 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(device: usize, target: *mut 
     })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetName(device: usize, text: *mut c_char, length: c_uint) -> c_int {
-    on_device("nvmlDeviceGetName", device, |_, device| {
-        // SAFETY: the caller gives the room that it names.
-        unsafe { put_text(text, length, device.name.as_deref().unwrap_or("Imaginary GPU")) }
-    })
+#[repr(C)]
+pub struct Temperature {
+    version: c_uint,
+    sensor: c_uint,
+    celsius: c_int,
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetUUID(device: usize, text: *mut c_char, length: c_uint) -> c_int {
-    on_device("nvmlDeviceGetUUID", device, |_, device| {
-        // SAFETY: the caller gives the room that it names.
-        unsafe { put_text(text, length, &device.uuid) }
+pub unsafe extern "C" fn nvmlDeviceGetTemperatureV(device: usize, target: *mut Temperature) -> c_int {
+    on_device("nvmlDeviceGetTemperatureV", device, |_, device| {
+        // SAFETY: the caller gives a structure whose version it has filled in.
+        let target = unsafe { &mut *target };
+        if target.version != version_of::<Temperature>(1) {
+            return ARGUMENT_VERSION_MISMATCH;
+        }
+        let Some(celsius) = device.temperature_c else { return NOT_SUPPORTED };
+        target.celsius = celsius as c_int;
+        SUCCESS
     })
+}
+
+/// Two numbers, of which the second is the length of the driver's sample period in microseconds, or a state that is
+/// pending.
+macro_rules! pairs {
+    ($($name:ident = |$device:ident| $value:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(device: usize, first: *mut c_uint, second: *mut c_uint) -> c_int {
+            $crate::calls::on_device(stringify!($name), device, |_, $device| {
+                let value = || -> Option<(c_uint, c_uint)> { $value };
+                let value = value();
+                // SAFETY: the caller gives places for both.
+                unsafe {
+                    $crate::calls::put(second, value.map(|value| value.1));
+                    $crate::calls::put(first, value.map(|value| value.0))
+                }
+            })
+        }
+    )*};
+}
+pub(crate) use pairs;
+
+const SAMPLE_PERIOD_US: c_uint = 167_000;
+
+pairs! {
+    nvmlDeviceGetEncoderUtilization = |device| device.encoder_util.map(|util| (util, SAMPLE_PERIOD_US));
+    nvmlDeviceGetDecoderUtilization = |device| device.decoder_util.map(|util| (util, SAMPLE_PERIOD_US));
+    nvmlDeviceGetPowerManagementLimitConstraints =
+        |device| device.power_limit_mw.map(|limit| (limit / 2, limit));
+    // Linux has no driver model.
+    nvmlDeviceGetDriverModel = |_device| None;
+    nvmlDeviceGetDriverModel_v2 = |_device| None;
 }
 
 #[repr(C)]
-pub struct PciInfo {
-    bus_id_legacy: [c_char; 16],
-    domain: c_uint,
-    bus: c_uint,
-    device: c_uint,
-    pci_device_id: c_uint,
-    pci_subsystem_id: c_uint,
-    bus_id: [c_char; 32],
+#[derive(Clone, Copy)]
+pub struct TimedValue {
+    time_us: u64,
+    value: u64,
 }
 
+/// The driver's buffer of samples of one figure; here it holds one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(device: usize, target: *mut PciInfo) -> c_int {
-    on_device("nvmlDeviceGetPciInfo_v3", device, |_, device| {
-        let address = device.pci.as_deref().unwrap_or("0000:00:00.0");
-        let mut parts = address.split([':', '.']).map(|part| c_uint::from_str_radix(part, 16).unwrap_or(0));
-        let mut info = PciInfo {
-            bus_id_legacy: [0; 16],
-            domain: parts.next().unwrap_or(0),
-            bus: parts.next().unwrap_or(0),
-            device: parts.next().unwrap_or(0),
-            pci_device_id: 0,
-            pci_subsystem_id: 0,
-            bus_id: [0; 32],
+pub unsafe extern "C" fn nvmlDeviceGetSamples(
+    device: usize,
+    kind: c_uint,
+    _since_us: u64,
+    value_type: *mut c_uint,
+    count: *mut c_uint,
+    target: *mut TimedValue,
+) -> c_int {
+    on_device("nvmlDeviceGetSamples", device, |_, device| {
+        let value = match kind {
+            0 => device.power_mw,
+            1 => device.gpu_util,
+            2 => device.memory_util,
+            3 => device.encoder_util,
+            4 => device.decoder_util,
+            5 => device.sm_mhz,
+            6 => device.memory_mhz,
+            _ => return INVALID_ARGUMENT,
         };
-        for (target, byte) in info.bus_id_legacy[..15].iter_mut().zip(address.bytes()) {
-            *target = byte as c_char;
-        }
-        for (target, byte) in info.bus_id[..31].iter_mut().zip(format!("0000{address}").bytes()) {
-            *target = byte as c_char;
-        }
-        // SAFETY: the caller gives a place for the structure.
-        unsafe { put(target, Some(info)) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetMigMode(
-    device: usize,
-    current: *mut c_uint,
-    pending: *mut c_uint,
-) -> c_int {
-    on_device("nvmlDeviceGetMigMode", device, |_, device| {
-        let mode = c_uint::from(device.mig.is_some());
-        // SAFETY: the caller gives places for both.
+        let Some(value) = value else { return NOT_SUPPORTED };
+        // SAFETY: the caller gives places for type and number, and for as many values as it was told.
         unsafe {
-            put(pending, Some(mode));
-            put(current, Some(mode))
+            put(value_type, Some(1));
+            put(count, Some(1));
+            if target.is_null() {
+                return SUCCESS;
+            }
+            put(target, Some(TimedValue { time_us: unix_us(), value: u64::from(value) }))
         }
     })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(
-    device: usize,
-    index: c_uint,
-    target: *mut usize,
-) -> c_int {
-    on_device("nvmlDeviceGetMigDeviceHandleByIndex", device, |_, gpu| {
-        let Some(handle) = Handle::from_raw(device) else { return INVALID_ARGUMENT };
-        let count = gpu.mig.as_ref().map_or(0, Vec::len);
-        if index as usize >= count {
-            return NOT_FOUND;
-        }
-        let instance = Handle { gpu: handle.gpu, instance: index as usize + 1 };
-        // SAFETY: the caller gives a place for the handle.
-        unsafe { put(target, Some(instance.into_raw())) }
-    })
-}
-
-/// NVML's own texts are not needed: the number says it.
-#[unsafe(no_mangle)]
-pub extern "C" fn nvmlErrorString(_code: c_int) -> *const c_char {
-    c"fake NVML error".as_ptr()
 }

@@ -1,12 +1,14 @@
-//! The process lists and the utilisation samples.
-#![allow(non_snake_case, reason = "the names are those of the NVML header")]
-#![allow(clippy::missing_safety_doc, reason = "the contract is that of the NVML header")]
+//! The process lists, in every version of their entries.
 
-use crate::calls::{INSUFFICIENT_SIZE, NOT_FOUND, NOT_SUPPORTED, SUCCESS, View, on_device, pid_of};
-use crate::state::{Device, Process};
+use crate::calls::{
+    ARGUMENT_VERSION_MISMATCH, INVALID_ARGUMENT, NOT_SUPPORTED, View, on_device, put_list, version_of,
+};
+use crate::namespace::long_entries;
+use crate::parts::Process;
+use crate::state::Device;
 use std::ffi::{c_int, c_uint};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The second and third version.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -23,96 +25,132 @@ pub struct EntryV1 {
     used: u64,
 }
 
+/// Of the detail lists, and of the third version in some drivers.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct UtilizationSample {
+pub struct LongEntry {
     pid: c_uint,
-    time_us: u64,
-    sm: c_uint,
-    memory: c_uint,
-    encoder: c_uint,
-    decoder: c_uint,
+    used: u64,
+    gpu_instance: c_uint,
+    compute_instance: c_uint,
+    protected: u64,
 }
 
-fn entries(view: &View, device: &Device, list: &[Process]) -> Vec<Entry> {
-    let entry = |process: &Process| {
-        Some(Entry {
-            pid: pid_of(view, &process.pid)?,
-            used: process.memory.unwrap_or(u64::MAX),
-            gpu_instance: process.gpu_instance.or(device.gpu_instance).unwrap_or(c_uint::MAX),
-            compute_instance: process.compute_instance.or(device.compute_instance).unwrap_or(c_uint::MAX),
+#[derive(Clone, Copy)]
+enum List {
+    Compute,
+    Graphics,
+    Mps,
+}
+
+/// The list of a device, as it is shown to this caller. A GPU in MIG mode lists what its instances list.
+fn entries(view: &View, device: &Device, list: List) -> Option<Vec<LongEntry>> {
+    let rules = view.rules();
+    let of = |device: &Device| match list {
+        List::Compute => Some(device.compute.clone()),
+        List::Graphics => Some(device.graphics.clone()),
+        List::Mps => device.mps.clone(),
+    };
+    let entry = |owner: &Device, process: &Process| {
+        Some(LongEntry {
+            pid: rules.listed(view.pid(&process.pid)?, process.outside)?,
+            used: process.memory.map_or(u64::MAX, |bytes| rules.memory(bytes)),
+            gpu_instance: process.gpu_instance.or(owner.gpu_instance).unwrap_or(c_uint::MAX),
+            compute_instance: process.compute_instance.or(owner.compute_instance).unwrap_or(c_uint::MAX),
+            protected: process.protected.unwrap_or(u64::MAX),
         })
     };
-    list.iter().filter_map(entry).collect()
-}
-
-/// # Safety
-/// `count` names the room in `target`, which may be null when it is 0.
-unsafe fn put_list<T: Copy>(list: &[T], count: *mut c_uint, target: *mut T) -> c_int {
-    // SAFETY: promised by the caller.
-    unsafe {
-        let room = *count as usize;
-        *count = list.len() as c_uint;
-        if list.len() > room || (target.is_null() && !list.is_empty()) {
-            return INSUFFICIENT_SIZE;
-        }
-        for (place, value) in list.iter().enumerate() {
-            target.add(place).write(*value);
+    let own = of(device)?;
+    let mut all: Vec<LongEntry> = own.iter().filter_map(|process| entry(device, process)).collect();
+    if own.is_empty() {
+        for instance in device.mig.iter().flatten() {
+            let list = of(instance).unwrap_or_default();
+            all.extend(list.iter().filter_map(|process| entry(instance, process)));
         }
     }
-    SUCCESS
+    Some(all)
+}
+
+fn listed<T: Copy>(
+    name: &str,
+    device: usize,
+    list: List,
+    (count, target): (*mut c_uint, *mut T),
+    make: fn(&LongEntry) -> T,
+) -> c_int {
+    on_device(name, device, |view, device| {
+        let Some(entries) = entries(view, device, list) else { return NOT_SUPPORTED };
+        if name.ends_with("_v3") && long_entries(view.state.driver_version()) {
+            // SAFETY: the caller's entries are as long as this driver's header says.
+            return unsafe { put_list(&entries, count, target.cast()) };
+        }
+        let entries: Vec<T> = entries.iter().map(make).collect();
+        // SAFETY: the caller names the room that it gives.
+        unsafe { put_list(&entries, count, target) }
+    })
 }
 
 macro_rules! process_lists {
     ($($name:ident: $list:ident as $entry:ty = $make:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(device: usize, count: *mut c_uint, target: *mut $entry) -> c_int {
-            on_device(stringify!($name), device, |view, device| {
-                let list: Vec<$entry> = entries(view, device, &device.$list).iter().map($make).collect();
-                // SAFETY: the caller names the room that it gives.
-                unsafe { put_list(&list, count, target) }
-            })
+            listed(stringify!($name), device, List::$list, (count, target), $make)
         }
     )*};
 }
 
+fn first(entry: &LongEntry) -> EntryV1 {
+    EntryV1 { pid: entry.pid, used: entry.used }
+}
+
+fn second(entry: &LongEntry) -> Entry {
+    Entry {
+        pid: entry.pid,
+        used: entry.used,
+        gpu_instance: entry.gpu_instance,
+        compute_instance: entry.compute_instance,
+    }
+}
+
 process_lists! {
-    nvmlDeviceGetComputeRunningProcesses_v3: compute as Entry = |entry| *entry;
-    nvmlDeviceGetComputeRunningProcesses_v2: compute as Entry = |entry| *entry;
-    nvmlDeviceGetComputeRunningProcesses: compute as EntryV1 = |e| EntryV1 { pid: e.pid, used: e.used };
-    nvmlDeviceGetGraphicsRunningProcesses_v3: graphics as Entry = |entry| *entry;
-    nvmlDeviceGetGraphicsRunningProcesses_v2: graphics as Entry = |entry| *entry;
-    nvmlDeviceGetGraphicsRunningProcesses: graphics as EntryV1 = |e| EntryV1 { pid: e.pid, used: e.used };
+    nvmlDeviceGetComputeRunningProcesses_v3: Compute as Entry = second;
+    nvmlDeviceGetComputeRunningProcesses_v2: Compute as Entry = second;
+    nvmlDeviceGetComputeRunningProcesses: Compute as EntryV1 = first;
+    nvmlDeviceGetGraphicsRunningProcesses_v3: Graphics as Entry = second;
+    nvmlDeviceGetGraphicsRunningProcesses_v2: Graphics as Entry = second;
+    nvmlDeviceGetGraphicsRunningProcesses: Graphics as EntryV1 = first;
+    nvmlDeviceGetMPSComputeRunningProcesses_v3: Mps as Entry = second;
+    nvmlDeviceGetMPSComputeRunningProcesses_v2: Mps as Entry = second;
+    nvmlDeviceGetMPSComputeRunningProcesses: Mps as EntryV1 = first;
+}
+
+#[repr(C)]
+pub struct DetailList {
+    version: c_uint,
+    mode: c_uint,
+    count: c_uint,
+    entries: *mut LongEntry,
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nvmlDeviceGetProcessUtilization(
+pub unsafe extern "C" fn nvmlDeviceGetRunningProcessDetailList(
     device: usize,
-    target: *mut UtilizationSample,
-    count: *mut c_uint,
-    since_us: u64,
+    target: *mut DetailList,
 ) -> c_int {
-    on_device("nvmlDeviceGetProcessUtilization", device, |view, device| {
-        let Some(samples) = &device.samples else { return NOT_SUPPORTED };
-        let now_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64);
-        let list: Vec<UtilizationSample> = samples
-            .iter()
-            .filter(|sample| sample.at_us.unwrap_or(now_us) > since_us)
-            .filter_map(|sample| {
-                Some(UtilizationSample {
-                    pid: pid_of(view, &sample.pid)?,
-                    time_us: sample.at_us.unwrap_or(now_us),
-                    sm: sample.sm,
-                    memory: sample.memory,
-                    encoder: 0,
-                    decoder: 0,
-                })
-            })
-            .collect();
-        if list.is_empty() {
-            return NOT_FOUND;
+    on_device("nvmlDeviceGetRunningProcessDetailList", device, |view, device| {
+        // SAFETY: the caller gives a structure with version, mode and room filled in.
+        let target = unsafe { &mut *target };
+        if target.version != version_of::<DetailList>(1) {
+            return ARGUMENT_VERSION_MISMATCH;
         }
-        // SAFETY: the caller names the room that it gives.
-        unsafe { put_list(&list, count, target) }
+        let list = match target.mode {
+            0 => List::Compute,
+            1 => List::Graphics,
+            2 => List::Mps,
+            _ => return INVALID_ARGUMENT,
+        };
+        let Some(entries) = entries(view, device, list) else { return NOT_SUPPORTED };
+        // SAFETY: as above.
+        unsafe { put_list(&entries, &raw mut target.count, target.entries) }
     })
 }

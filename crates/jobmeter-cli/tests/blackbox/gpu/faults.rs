@@ -62,7 +62,8 @@ fn an_error_from_each_function_changes_nothing_for_the_job() {
     without_gpus("fail", |witness| {
         for function in FUNCTIONS {
             let mut state = healthy();
-            state["fail"] = json!({ function: 999 });
+            // The address has an older function to fall back on, which must not hide the failure.
+            state["fail"] = json!({ function: 999, function.replace("PciInfo_v3", "PciInfo_v2"): 999 });
             let rig = Rig::scripted(&format!("fail-{function}"), &state);
             let (what, reason) = (format!("{function} fails"), format!("{function}: NVML error 999"));
             changes_nothing(witness, &what, &rig, None, &reason);
