@@ -19,6 +19,12 @@ impl CompatError {
     }
 }
 
+impl From<jobmeter_record::RecordError> for CompatError {
+    fn from(error: jobmeter_record::RecordError) -> CompatError {
+        CompatError::File(error.to_string())
+    }
+}
+
 impl fmt::Display for CompatError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

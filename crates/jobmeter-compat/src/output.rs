@@ -1,10 +1,13 @@
 //! Where a result goes and in which of the three formats.
 
 use crate::error::CompatError;
-use std::fs::OpenOptions;
+use jobmeter_record::place;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// After the command: how long the end waits for a pipe that nobody reads.
+const PIPE_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -41,9 +44,17 @@ pub trait Presentable {
 }
 
 impl Destination {
-    /// A folder that is missing is found out before the command runs, not after it ran for hours.
+    /// A place that cannot be written is found out before the command runs, not after it ran for hours.
     pub fn check(&self) -> Result<(), CompatError> {
-        self.path.as_deref().map_or(Ok(()), check_folder)
+        self.path.as_deref().map_or(Ok(()), |path| Ok(place::check(path, true)?))
+    }
+
+    /// On a screen a pickle is shown, not sent: quoted as a Python bytes literal.
+    fn print(&self, bytes: Vec<u8>, out: &mut dyn Write) -> std::io::Result<()> {
+        let shown = if self.format == Format::Pickle { quoted(&bytes) } else { bytes };
+        out.write_all(&shown)?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
 
     pub fn deliver(&self, result: &impl Presentable) -> Result<(), CompatError> {
@@ -53,54 +64,16 @@ impl Destination {
             Format::Pickle => result.pickle(),
         };
         match &self.path {
-            Some(path) => replace(path, &bytes),
-            None => {
-                // On a screen a pickle is shown, not sent: quoted as a Python bytes literal.
-                let shown = if self.format == Format::Pickle { quoted(&bytes) } else { bytes };
-                let mut out = std::io::stdout().lock();
-                let written = out.write_all(&shown).and_then(|()| out.write_all(b"\n"));
-                written
-                    .and_then(|()| out.flush())
-                    .map_err(|error| CompatError::File(format!("cannot write to standard output: {error}")))
-            }
+            // The original overwrites. What cannot be written is not lost: the command ran for it.
+            Some(path) => place::write_within(path, &bytes, true, PIPE_PATIENCE).map_err(|error| {
+                drop(self.print(bytes, &mut std::io::stderr().lock()));
+                CompatError::from(error)
+            }),
+            None => self
+                .print(bytes, &mut std::io::stdout().lock())
+                .map_err(|error| CompatError::File(format!("cannot write to standard output: {error}"))),
         }
     }
-}
-
-pub(crate) fn check_folder(path: &Path) -> Result<(), CompatError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
-        return Err(CompatError::file("write", path, "its folder does not exist; make it first"));
-    }
-    Ok(())
-}
-
-/// Writes aside, then renames: nobody ever sees half a file. Mode 0600.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), CompatError> {
-    let failed = |error: std::io::Error| CompatError::file("write", path, error);
-    if path.metadata().is_ok_and(|meta| !meta.is_file()) {
-        return OpenOptions::new()
-            .write(true)
-            .open(path)
-            .and_then(|mut file| file.write_all(bytes))
-            .map_err(failed);
-    }
-    let aside = aside_of(path);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| std::fs::rename(&aside, path));
-    written.inspect_err(|_| drop(std::fs::remove_file(&aside))).map_err(failed)
-}
-
-/// A name beside the file that nobody else uses.
-pub(crate) fn aside_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    path.with_file_name(name)
 }
 
 fn quoted(bytes: &[u8]) -> Vec<u8> {

@@ -4,13 +4,12 @@ use crate::csv;
 use crate::error::{CompatError, shown};
 use crate::machine::Machine;
 use crate::number::repr;
-use crate::output::{aside_of, check_folder};
 use crate::table::{DATA_COLUMNS, FileKind, STATIC_COLUMNS, kind};
 use crate::tree::Node;
+use jobmeter_record::RecordError;
+use jobmeter_record::place::{self, AsideFile, OutputWriter};
 use rusqlite::Connection;
-use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ struct TrackingFile {
 }
 
 enum Writer {
-    Csv(File),
+    Csv(OutputWriter),
     Sqlite(Connection),
 }
 
@@ -69,45 +68,32 @@ impl Track {
 /// Refuses a wrong name, a missing folder and a file that is there, before the command starts.
 pub fn check_tracking_path(path: &Path, overwrite: bool) -> Result<(), CompatError> {
     FileKind::of(path)?;
-    check_folder(path)?;
-    if path.symlink_metadata().is_ok() && !overwrite {
-        return Err(already_there(path));
-    }
-    Ok(())
+    // Rows are added from the first tick on: to a regular file, whatever its format.
+    place::check_record(path, overwrite).map_err(|error| refused(path, error))
 }
 
-fn already_there(path: &Path) -> CompatError {
-    CompatError::File(format!(
-        "File {} already exists. Set overwrite to True to overwrite the existing file.",
-        shown(path)
-    ))
+fn refused(path: &Path, error: RecordError) -> CompatError {
+    match error {
+        RecordError::Exists { .. } => CompatError::File(format!(
+            "File {} already exists. Set overwrite to True to overwrite the existing file.",
+            shown(path)
+        )),
+        error => CompatError::from(error),
+    }
 }
 
 impl TrackingFile {
     fn create(path: &Path, overwrite: bool, machine: &Machine) -> Result<TrackingFile, CompatError> {
         let kind = FileKind::of(path)?;
-        let aside = aside_of(path);
-        let failed = |error: std::io::Error| CompatError::file("write", path, error);
-        let file =
-            OpenOptions::new().append(true).create_new(true).mode(0o600).open(&aside).map_err(failed)?;
-        let filled = match kind {
-            FileKind::Csv => csv_head(&file, machine).map_err(failed),
+        let aside = AsideFile::create(path, overwrite).map_err(|error| refused(path, error))?;
+        match kind {
+            FileKind::Csv => csv_head(&mut aside.writer()?, machine)
+                .map_err(|error| CompatError::file("write", path, error))?,
             FileKind::Sqlite => {
-                tables(&aside, machine).map_err(|error| CompatError::file("write", path, error))
+                tables(aside.path()?, machine).map_err(|error| CompatError::file("write", path, error))?;
             }
-        };
-        let placed = filled.and_then(|()| {
-            if overwrite {
-                return std::fs::rename(&aside, path).map_err(failed);
-            }
-            // A link fails where a file has appeared meanwhile; a rename would replace it.
-            let linked = std::fs::hard_link(&aside, path).and_then(|()| std::fs::remove_file(&aside));
-            linked.map_err(|error| match error.kind() {
-                std::io::ErrorKind::AlreadyExists => already_there(path),
-                _ => failed(error),
-            })
-        });
-        placed.inspect_err(|_| drop(std::fs::remove_file(&aside)))?;
+        }
+        let file = aside.publish().map_err(|error| refused(path, error))?;
         let writer = match kind {
             FileKind::Csv => Writer::Csv(file),
             FileKind::Sqlite => {
@@ -158,7 +144,7 @@ impl TrackingFile {
     }
 }
 
-fn csv_head(mut file: &File, machine: &Machine) -> std::io::Result<()> {
+fn csv_head(file: &mut OutputWriter, machine: &Machine) -> std::io::Result<()> {
     let mut text = String::new();
     csv::put_row(&mut text, STATIC_COLUMNS, "\r\n");
     put_row(&mut text, &machine.static_data().map(|(_, value)| value));

@@ -14,6 +14,7 @@ mod frame;
 pub mod id;
 mod lane;
 mod output;
+pub mod place;
 mod reader;
 pub mod redact;
 mod source;

@@ -2,10 +2,11 @@
 //! while it grows.
 
 use crate::error::RecordError;
+use crate::place::{self, AsideFile};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where [`crate::Writer::create`] puts the run.
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Target {
     /// A new file of mode 0600; an existing one is an error.
     New(PathBuf),
-    /// As `New`, but an existing regular file is replaced.
+    /// As `New`, but an existing regular file is replaced; it keeps its mode, and a link stays a link.
     Replace(PathBuf),
     Memory(SharedBuffer),
 }
@@ -61,8 +62,9 @@ impl Output {
             Target::Memory(buffer) => Ok(Output::Memory(buffer)),
             Target::New(path) => Output::create_file(path),
             Target::Replace(path) => {
-                remove_regular(&path)?;
-                Output::create_file(path)
+                place::refuse_stream(&path)?;
+                let file = AsideFile::create(&path, true)?.publish()?.into_file();
+                Ok(Output::File { file, path, limit: file_size_limit() })
             }
         }
     }
@@ -98,20 +100,6 @@ impl Output {
                 })
             }
         }
-    }
-}
-
-fn remove_regular(path: &Path) -> Result<(), RecordError> {
-    match std::fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(RecordError::io("look at", path, error)),
-        Ok(meta) if meta.is_file() => {
-            std::fs::remove_file(path).map_err(|error| RecordError::io("replace", path, error))
-        }
-        Ok(_) => Err(RecordError::Invalid(format!(
-            "{} is not a regular file and is not replaced; name a file",
-            crate::text::printable(&path.to_string_lossy())
-        ))),
     }
 }
 

@@ -306,7 +306,12 @@ fn outputs_are_private_whole_and_never_overwritten_unasked() {
     export(true).unwrap();
     let link = directory.path().join("link.csv");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    assert!(export_file(&run, Table::Samples, Format::Csv, &link, true).is_err());
+    assert!(matches!(
+        export_file(&run, Table::Samples, Format::Csv, &link, false),
+        Err(RecordError::Exists { .. })
+    ));
+    export_file(&run, Table::Samples, Format::Csv, &link, true).unwrap();
+    assert!(link.symlink_metadata().unwrap().is_symlink(), "the link was replaced, not its target");
     let names: Vec<_> =
         std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "nothing is left lying about: {names:?}");
@@ -315,6 +320,10 @@ fn outputs_are_private_whole_and_never_overwritten_unasked() {
     let (written, _) = export_folder(&run, &Table::ALL, Format::Jsonl, &folder, false).unwrap();
     // Without devices their tables are left out.
     assert_eq!(written.len(), 6);
+    // One that is there stops all of them, before the first is written.
+    written[..5].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    assert!(export_folder(&run, &Table::ALL, Format::Jsonl, &folder, false).is_err());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
 }
 
 #[test]

@@ -185,8 +185,15 @@ fn files_are_private_and_never_overwritten_unasked() {
     let link = directory.path().join("link");
     std::os::unix::fs::symlink(directory.path().join("elsewhere"), &link).unwrap();
     assert!(matches!(Writer::create(Target::New(link.clone()), &info), Err(RecordError::Exists { .. })));
-    let error = Writer::create(Target::Replace(link), &info).unwrap_err().to_string();
-    assert!(error.contains("not a regular file"), "{error}");
+    let fifo = directory.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for special in [fifo.as_path(), "/dev/null".as_ref()] {
+        let error = Writer::create(Target::Replace(special.to_owned()), &info).unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
+    Writer::create(Target::Replace(link.clone()), &info).unwrap().flush();
+    assert!(link.symlink_metadata().unwrap().is_symlink(), "the link was replaced, not its target");
+    assert_eq!(Run::open(&link).unwrap().info(), &info);
     Writer::create(Target::Replace(path.clone()), &info).unwrap().flush();
     assert_eq!(Run::open(&path).unwrap().info(), &info);
 }

@@ -1,7 +1,8 @@
 //! What `plot` and `report` have in common: recorded runs read and reduced for drawing, files written whole.
 
 use super::phases_from::{PhasesFrom, PhasesFromArgs};
-use super::{load, measure};
+use super::{load, out};
+use jobmeter_record::place;
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::{RunData, SeriesBuilder, format};
 use std::path::Path;
@@ -27,12 +28,12 @@ fn run(selector: &str, phases: &PhasesFrom) -> Result<RunData, String> {
     Ok(builder.finish(label, summary))
 }
 
-/// Writes a file aside and puts it in place, never over another unless asked.
+/// Says what is wrong with the place before any run is read.
+pub(crate) fn check(path: &Path, force: bool) -> Result<(), String> {
+    place::check(out::or_stdout(path), force).map_err(|error| error.to_string())
+}
+
+/// Puts a file in its place, whole, never over another unless asked.
 pub(crate) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), String> {
-    measure::write_aside(path, bytes, force).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            format!("{} exists already; choose another name or add --force", measure::shown(path))
-        }
-        _ => format!("cannot write {}: {error}", measure::shown(path)),
-    })
+    place::write(out::or_stdout(path), bytes, force).map_err(|error| error.to_string())
 }

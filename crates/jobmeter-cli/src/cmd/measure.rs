@@ -1,17 +1,21 @@
 //! What `run` and `attach` have in common: options, the record, and where the summary goes.
 
+use super::out;
 use crate::config::Settings;
 use jobmeter_core::summary::{Limits, RunInfo, Summary};
 use jobmeter_core::supervise::usable_cores;
 use jobmeter_core::units::parse_duration_ns;
-use jobmeter_record::{Store, Target, Writer, id, redact};
+use jobmeter_record::{Store, Target, Writer, id, place, redact};
 use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// After the job: how long the end of jobmeter waits for a pipe given as `-o` that nobody reads.
+const PIPE_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -30,7 +34,7 @@ pub(crate) struct MeasureArgs {
     #[command(flatten)]
     pub(crate) gpu: super::gpu::GpuArgs,
 
-    /// Write the summary to this file instead of standard error
+    /// File for the summary instead of standard error; `-` is standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite files that exist
@@ -111,16 +115,19 @@ impl MeasureArgs {
 
     /// Bad output paths are found out before the job starts, not after it ran for hours.
     pub(crate) fn check_outputs(&self) -> Result<(), String> {
-        for path in [&self.output, &self.record].into_iter().flatten() {
-            if !self.force && path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
-                return Err(format!("{} exists already; --force overwrites it", shown(path)));
-            }
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            if parent.is_some_and(|parent| !parent.is_dir()) {
-                return Err(format!("the folder of {} does not exist; make it first", shown(path)));
-            }
+        if let Some(path) = &self.output {
+            place::check(out::or_stdout(path), self.force).map_err(|error| error.to_string())?;
         }
-        Ok(())
+        if let Some(path) = &self.record {
+            place::check_record(path, self.force).map_err(|error| error.to_string())?;
+        }
+        match (&self.output, &self.record) {
+            (Some(output), Some(record)) if place::is_same(output, record) => Err(format!(
+                "-o and --record both name {}; the summary and the record need a file each",
+                shown(output)
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn info(&self, mode: &str, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
@@ -175,13 +182,16 @@ impl MeasureArgs {
         }
     }
 
-    /// Sends the summary where it belongs. Errors are said on standard error: the job's result stands.
+    /// Sends the summary where it belongs. Where that fails it goes to standard error, even with `--quiet`: the
+    /// job ran for it.
     pub(crate) fn deliver(&self, summary: &Summary, record: Option<&Record>) {
         let units = self.units.unwrap_or_default();
         if let Some(path) = &self.output {
             let text = self.render(summary, Style { colored: self.color == Some(Color::Always), units });
-            if let Err(error) = write_aside(path, text.as_bytes(), self.force) {
-                say(&format!("jobmeter: cannot write the summary to {}: {error}", shown(path)));
+            let place = out::or_stdout(path);
+            if let Err(error) = place::write_within(place, text.as_bytes(), self.force, PIPE_PATIENCE) {
+                say(&format!("jobmeter: {error}; the summary follows here"));
+                say(text.trim_end());
             }
         } else if !self.quiet {
             let style =
@@ -235,32 +245,6 @@ impl Record {
 
 pub(crate) fn shown(path: &Path) -> String {
     jobmeter_core::text::printable(&path.to_string_lossy())
-}
-
-/// Writes aside, then renames: nobody ever sees half a file. Mode 0600.
-pub(crate) fn write_aside(path: &Path, bytes: &[u8], force: bool) -> std::io::Result<()> {
-    let is_special = path.metadata().is_ok_and(|meta| !meta.is_file());
-    if is_special {
-        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let aside = path.with_file_name(name);
-    let written = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&aside)
-        .and_then(|mut file| file.write_all(bytes));
-    let placed = written.and_then(|()| {
-        if force {
-            std::fs::rename(&aside, path)
-        } else {
-            // A link fails where a file has appeared meanwhile; a rename would replace it.
-            std::fs::hard_link(&aside, path).and_then(|()| std::fs::remove_file(&aside))
-        }
-    });
-    placed.inspect_err(|_| drop(std::fs::remove_file(&aside)))
 }
 
 /// Host name and kernel release.

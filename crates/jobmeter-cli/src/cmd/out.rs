@@ -1,6 +1,7 @@
-//! Standard output of the subcommands that answer on it.
+//! Where the subcommands answer: standard output, or the file that `-o` names.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Prints and gives exit code 0. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<u8, String> {
@@ -11,4 +12,9 @@ pub(crate) fn print(text: &str) -> Result<u8, String> {
         }
         _ => Ok(0),
     }
+}
+
+/// The path that `-o` names; `-` is standard output.
+pub(crate) fn or_stdout(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("/dev/stdout") } else { path }
 }

@@ -60,6 +60,7 @@ pub(crate) fn main(args: PlotArgs) -> Result<u8, String> {
         ThemeName::Dark => Theme::Dark,
     };
     let options = PlotOptions { theme, width: args.width, panels: args.metrics, heading: true };
+    drawn::check(&args.output, args.force)?;
     let runs = drawn::runs(&args.runs, &args.phases)?;
     let scene = plot::scene(&runs, &options).map_err(|error| error.to_string())?;
     let bytes = if is_png {

@@ -19,7 +19,7 @@ pub(crate) struct ReportArgs {
     /// Runs: a file, last, last~2, the beginning of an id, or name:NAME; several are compared
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// The page
+    /// The page; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Charts as drawings, without any script: for mail and for viewers that run none
@@ -38,6 +38,7 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
+    drawn::check(&args.output, args.force)?;
     let market = args.pricing.market()?;
     let mut runs = drawn::runs(&args.runs, &args.phases)?;
     for run in &mut runs {

@@ -19,6 +19,7 @@ mod network;
 mod output;
 mod phases;
 mod pictures;
+mod places;
 mod processes;
 mod record;
 mod scale;

@@ -19,6 +19,9 @@ fn an_existing_file_is_not_overwritten_and_the_job_not_started() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_ne!(room.text("out"), "precious");
     assert!(run.stderr.is_empty(), "the summary went to the file: {}", run.stderr);
+    std::fs::remove_file(&out).expect("remove");
+    let run = room.finish(room.jobmeter(&["run", "-o", &out, "--", "true"]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
     let mode = std::fs::metadata(&out).expect("stat").permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
 }

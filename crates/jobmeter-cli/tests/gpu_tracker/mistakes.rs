@@ -7,6 +7,9 @@ fn mistakes_are_told_before_the_command_starts() {
     let place = Place::new();
     place.write("there.csv", "old");
     place.write("bad.json", "{\"sleep\": 1}");
+    std::fs::create_dir(place.path("folder")).expect("a folder");
+    std::os::unix::fs::symlink("no/where", place.path("dangling")).expect("a link");
+    std::os::unix::fs::symlink("loop.csv", place.path("loop.csv")).expect("a link");
     let job = "touch started";
     for (options, expected) in [
         (
@@ -36,6 +39,9 @@ fn mistakes_are_told_before_the_command_starts() {
             &["--tf=there.csv"],
             "File there.csv already exists. Set overwrite to True to overwrite the existing file.",
         ),
+        (&["-o", "dangling"], "cannot write dangling: its folder does not exist; make it first"),
+        (&["-o", "folder"], "cannot write folder: it is a folder; name a file in it"),
+        (&["--tf=loop.csv", "--overwrite"], "cannot write loop.csv: too many levels of symbolic links"),
         (&["-o", "no/out.txt"], "cannot write no/out.txt: its folder does not exist; make it first"),
         (
             &["--tconfig=bad.json"],
@@ -50,6 +56,36 @@ fn mistakes_are_told_before_the_command_starts() {
     }
     assert!(!place.path("started").exists());
     assert_eq!(place.read("there.csv"), "old");
+}
+
+/// Links stay links, modes stay modes, and what cannot be written after the command is shown instead.
+#[test]
+fn results_and_tracking_files_are_replaced_in_their_place() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new();
+    for (file, link) in
+        [("result", "to-result"), ("track.csv", "to-track.csv"), ("track.sqlite", "to-track.sqlite")]
+    {
+        place.write(file, "old");
+        std::fs::set_permissions(place.path(file), PermissionsExt::from_mode(0o640)).expect("chmod");
+        symlink(file, place.path(link)).expect("a link");
+    }
+    for tracking in ["to-track.csv", "to-track.sqlite"] {
+        place.out(&["-e", "sleep 0.3", "--st=0.1", "-o", "to-result", "--tf", tracking, "--overwrite"]);
+    }
+    for (file, link) in
+        [("result", "to-result"), ("track.csv", "to-track.csv"), ("track.sqlite", "to-track.sqlite")]
+    {
+        assert!(place.path(link).symlink_metadata().expect("there").is_symlink(), "{link}");
+        assert_eq!(place.path(file).metadata().expect("there").permissions().mode() & 0o777, 0o640, "{file}");
+        assert_ne!(std::fs::read(place.path(file)).expect("there"), b"old", "{file}");
+    }
+    assert!(place.read("track.csv").lines().count() > 3, "{}", place.read("track.csv"));
+    let lost = place.run(&["-e", "mkdir taken", "-o", "taken", "-f", "json"]);
+    assert_eq!(lost.status.code(), Some(1));
+    assert!(text(&lost.stderr).contains("it is a folder") && text(&lost.stderr).contains("\"max_ram\""));
+    let mut left = std::fs::read_dir(place.path(".")).expect("list").flatten();
+    assert!(left.all(|entry| !entry.file_name().to_string_lossy().contains(".part")));
 }
 
 #[test]

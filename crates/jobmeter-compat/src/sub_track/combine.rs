@@ -3,13 +3,11 @@
 use crate::csv;
 use crate::error::{CompatError, shown};
 use crate::number::repr;
-use crate::output::{aside_of, replace};
 use crate::table::{FileKind, SUB_COLUMNS, cell, read_sub_tracking};
 use crate::tracking_file::{create_table, insert};
 use crate::tree::Node;
+use jobmeter_record::place::{self, AsideFile};
 use rusqlite::Connection;
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Joins `files` into `target`, which must not exist. A single folder stands for the files in it, by name.
@@ -40,7 +38,7 @@ pub fn combine(target: &Path, files: &[PathBuf]) -> Result<(), CompatError> {
         }
     }
     match kind {
-        FileKind::Csv => replace(target, as_csv(&rows).as_bytes()),
+        FileKind::Csv => Ok(place::write(target, as_csv(&rows).as_bytes(), false)?),
         FileKind::Sqlite => as_database(target, &rows),
     }
 }
@@ -75,16 +73,13 @@ fn as_csv(rows: &[Vec<Node>]) -> String {
 }
 
 fn as_database(target: &Path, rows: &[Vec<Node>]) -> Result<(), CompatError> {
-    let aside = aside_of(target);
-    let failed = |error: std::io::Error| CompatError::file("write", target, error);
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside).map_err(failed)?;
-    let fill = || -> rusqlite::Result<()> {
-        let mut database = Connection::open(&aside)?;
+    let aside = AsideFile::create(target, false)?;
+    let fill = |path: &Path| -> rusqlite::Result<()> {
+        let mut database = Connection::open(path)?;
         create_table(&database, "data", &SUB_COLUMNS)?;
         insert(&mut database, "data", &SUB_COLUMNS, rows)?;
         database.close().map_err(|(_, error)| error)
     };
-    let filled = fill().map_err(|error| CompatError::file("write", target, error));
-    let placed = filled.and_then(|()| std::fs::rename(&aside, target).map_err(failed));
-    placed.inspect_err(|_| drop(std::fs::remove_file(&aside)))
+    fill(aside.path()?).map_err(|error| CompatError::file("write", target, error))?;
+    Ok(aside.publish().map(drop)?)
 }

@@ -3,8 +3,8 @@
 //! Their columns are rates and levels per interval, so a row is the difference of two ticks. What we do not
 //! know is an empty cell, where they would print 0.
 
-use super::aside::AsideFile;
 use crate::error::RecordError;
+use crate::place::AsideFile;
 use crate::reader::{Damage, Frame, Run};
 use jobmeter_core::{Column, EntityKind, Metric, RunInfo, Scope};
 use std::fmt::Write as _;
@@ -107,7 +107,7 @@ pub fn export_layout(
     force: bool,
 ) -> Result<Option<Damage>, RecordError> {
     let aside = AsideFile::create(path, force)?;
-    let damage = write_layout(run, layout, aside.file()?, path)?;
+    let damage = write_layout(run, layout, aside.writer()?, path)?;
     aside.publish()?;
     Ok(damage)
 }

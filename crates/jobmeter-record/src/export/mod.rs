@@ -2,7 +2,6 @@
 //! one batch, whatever the length of the run.
 
 mod arrow;
-mod aside;
 mod batch;
 mod csv;
 mod jsonl;
@@ -10,14 +9,14 @@ pub mod layout;
 mod parquet;
 mod sqlite;
 
-pub use aside::AsideFile;
 pub use csv::neutralise;
 
 use crate::error::RecordError;
+use crate::place::{self, AsideFile, refuse_stream};
 use crate::reader::{Damage, Run};
 use crate::table::{Field, RowSink, Table};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -93,7 +92,7 @@ pub fn export_file(
         return export_sqlite(run, &[table], path, force);
     }
     let aside = AsideFile::create(path, force)?;
-    let damage = write_table(run, table, format, aside.file()?, path)?;
+    let damage = write_table(run, table, format, aside.writer()?, path)?;
     aside.publish()?;
     Ok(damage)
 }
@@ -105,9 +104,10 @@ pub fn export_sqlite(
     path: &Path,
     force: bool,
 ) -> Result<Option<Damage>, RecordError> {
+    refuse_stream(path)?;
     let aside = AsideFile::create(path, force)?;
     let mut damage = None;
-    let mut database = sqlite::Database::open(aside.path())?;
+    let mut database = sqlite::Database::open(aside.path()?)?;
     for table in tables {
         let mut rows = database.table(table.key(), &table.fields(run))?;
         damage = table.write(run, &mut rows)?;
@@ -125,16 +125,20 @@ pub fn export_folder(
     format: Format,
     folder: &Path,
     force: bool,
-) -> Result<(Vec<std::path::PathBuf>, Option<Damage>), RecordError> {
+) -> Result<(Vec<PathBuf>, Option<Damage>), RecordError> {
     std::fs::create_dir_all(folder).map_err(|error| RecordError::io("create", folder, error))?;
-    let mut written = Vec::new();
+    let tables: Vec<(Table, PathBuf)> = tables
+        .iter()
+        .filter(|table| !is_vacant(&table.fields(run)))
+        .map(|table| (*table, folder.join(format!("{}.{}", table.key(), format.key()))))
+        .collect();
+    // All or none, as far as that can be foreseen.
+    tables.iter().try_for_each(|(_, path)| place::check(path, force))?;
     let mut damage = None;
-    for table in tables.iter().filter(|table| !is_vacant(&table.fields(run))) {
-        let path = folder.join(format!("{}.{}", table.key(), format.key()));
-        damage = export_file(run, *table, format, &path, force)?;
-        written.push(path);
+    for (table, path) in &tables {
+        damage = export_file(run, *table, format, path, force)?;
     }
-    Ok((written, damage))
+    Ok((tables.into_iter().map(|(_, path)| path).collect(), damage))
 }
 
 /// A device table without any metric.
