@@ -8,21 +8,18 @@ CARGO ?= cargo
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build web fmt lint licences advisories test test-rust test-python test-browser wheel bench bench-python docs clean
+.PHONY: help build fmt lint licences advisories test test-rust test-python test-browser wheel bench bench-python docs clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: web ## the release binary, target/release/jobmeter
+build: ## the release binary, target/release/jobmeter
 	$(CARGO) build --release --locked
-
-web: ## the page of the report, bundled into one file
-	tools/make-web
 
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-lint: web licences ## formatting and lints, warnings are errors
+lint: licences ## formatting and lints, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
@@ -37,29 +34,31 @@ advisories: ## no known vulnerability in Cargo.lock: ADVISORY_DB=PATH, or cargo-
 # In this order: what fails fast comes first.
 test: ## set up and run every check
 	@# Packages take a while to come: they do so beside the first checks, and who needs them waits for them.
-	@tools/ensure-packages strace groovy chromium >/dev/null 2>&1 &
+	@tools/ensure-packages strace groovy chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
 	$(MAKE) lint
 	$(MAKE) test-rust
 	$(MAKE) test-python
 	$(MAKE) test-browser
 	@echo "All checks passed."
 
-test-rust: web ## unit, property and black-box tests, and the examples in the docs
+test-rust: ## unit, property and black-box tests, and the examples in the docs
 	tools/ensure-packages strace
 	$(CARGO) build --workspace --bins --locked
+	@# What was built stays built: a second build compiles nothing.
+	@if $(CARGO) build --workspace --bins --locked 2>&1 | grep Compiling; then echo "a second build compiled these again" >&2; exit 1; fi
 	$(CARGO) nextest run --workspace --locked $(NEXTEST_FLAGS)
 	$(CARGO) test --workspace --doc --locked --quiet
 
-wheel: web ## the Python wheel, in dist/
+wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)
 
 test-python: wheel ## install the wheel into .venv and test it there
 	tools/test-python $(VENV)
 
-test-browser: web ## the report in a real browser
+test-browser: ## the report in a real browser
 	tools/test-browser
 
-bench: web ## what jobmeter costs, as Markdown tables
+bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time chromium
 	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
 	$(CARGO) build --release --locked --package jobmeter-report --example recorded_run

@@ -72,12 +72,29 @@ export function chart(page, id) {
  * @param {import('playwright-core').Page} page @param {string} id @param {number} share
  */
 export async function pointAt(page, id, share) {
-  const area = chart(page, id).locator('.u-over');
+  const area = chart(page, id).locator('.over');
   await area.scrollIntoViewIfNeeded();
   const box = await area.boundingBox();
   assert.ok(box, 'the chart is on the screen');
   await page.mouse.move(box.x + box.width * share, box.y + box.height / 2);
   return box;
+}
+
+/**
+ * The value of a line in the box at the cursor of the chart under the pointer.
+ * @param {import('playwright-core').Page} page @param {string} id @param {string} label @returns {Promise<string>}
+ */
+export async function tipValue(page, id, label) {
+  const row = chart(page, id).locator('.tip-row', { has: page.getByText(label, { exact: true }) });
+  return (await row.locator('.tip-value').textContent()) ?? '';
+}
+
+/**
+ * What the line beside the title of a chart says of the time under the cursor: one text per line shown.
+ * @param {import('playwright-core').Page} page @param {string} id @returns {Promise<string[]>}
+ */
+export function nowValues(page, id) {
+  return page.locator('#run-0 figure', { has: page.locator(`.plot[data-panel="${id}"]`) }).locator('.now-item').allTextContents();
 }
 
 /** @param {import('playwright-core').Page} page @param {string} id @param {string} label @returns {Promise<string>} */

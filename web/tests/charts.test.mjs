@@ -1,7 +1,7 @@
 // Charts: drawn, telling the truth under the cursor, zooming together, switching lines, obeying the keyboard.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chart, colours, drag, expected, gigabytes, keyValue, launch, onPage, picture, pointAt } from './browser.mjs';
+import { chart, colours, drag, expected, gigabytes, keyValue, launch, nowValues, onPage, picture, pointAt, tipValue } from './browser.mjs';
 
 /** @type {import('playwright-core').Browser} */
 let browser;
@@ -22,18 +22,20 @@ test('every chart is drawn', () => onPage(browser, 'sample.html', async (page) =
 test('hover shows the value under the cursor', () => onPage(browser, 'short.html', async (page) => {
   const { t_s, bytes } = expected.short;
   await pointAt(page, 'ram', t_s / 12);
-  assert.equal(await keyValue(page, 'ram', 'Job'), gigabytes(bytes));
+  assert.equal(await tipValue(page, 'ram', 'Job'), gigabytes(bytes));
   assert.equal(await page.locator('[data-range="0"]').textContent(), `at ${t_s} s`);
   // One tick beside the peak is something else.
   await pointAt(page, 'ram', (t_s - 0.1) / 12);
-  assert.notEqual(await keyValue(page, 'ram', 'Job'), gigabytes(bytes));
+  assert.notEqual(await tipValue(page, 'ram', 'Job'), gigabytes(bytes));
 }));
 
 test('cursors of all charts move together', () => onPage(browser, 'short.html', async (page) => {
   await pointAt(page, 'cpu', expected.short.t_s / 12);
-  assert.equal(await keyValue(page, 'ram', 'Job'), gigabytes(expected.short.bytes));
+  assert.equal((await nowValues(page, 'ram'))[0], gigabytes(expected.short.bytes));
+  assert.ok(await chart(page, 'ram').locator('.rule').isVisible());
   await page.mouse.move(5, 5);
-  assert.match(await keyValue(page, 'ram', 'Job'), /^peak /);
+  assert.deepEqual(await nowValues(page, 'ram'), []);
+  assert.equal(await chart(page, 'ram').locator('.rule').isVisible(), false);
 }));
 
 test('a peak of one tick survives the reduction and is found after zooming', () => onPage(browser, 'sample.html', async (page) => {
@@ -44,7 +46,7 @@ test('a peak of one tick survives the reduction and is found after zooming', () 
   const values = new Set();
   for (let share = 0.4; share < 0.6; share += 0.005) {
     await pointAt(page, 'ram', share);
-    values.add((await keyValue(page, 'ram', 'Job')).split(' to ').at(-1)?.replace(')', ''));
+    values.add((await tipValue(page, 'ram', 'Job')).split(' to ').at(-1)?.replace(')', ''));
   }
   assert.ok(values.has(gigabytes(bytes)), `${gigabytes(bytes)} is not among ${[...values]} (${range})`);
 }));
@@ -64,7 +66,7 @@ test('dragging zooms all charts, and reset and double click undo it', () => onPa
   await page.evaluate(() => new Promise(requestAnimationFrame));
   assert.equal(await picture(ram), before_zoom);
   await drag(page, 'cpu', 0.25, 0.5);
-  await chart(page, 'cpu').locator('.u-over').dblclick();
+  await chart(page, 'cpu').locator('.canvas').dblclick();
   assert.ok(await reset.isDisabled());
 }));
 

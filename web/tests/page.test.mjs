@@ -158,7 +158,7 @@ test('motion is left out where people ask for it', () => onPage(browser, 'short.
 
 test('drawn charts stand in for interactive ones', () => onPage(browser, 'static.html', async (page) => {
   assert.equal(await page.locator('.drawn svg').count(), 11);
-  assert.ok(await page.getByText('Interactive charts were not built into this jobmeter').isVisible());
+  assert.equal(await page.getByText('not built').count(), 0, 'a page that was asked for says nothing of missing charts');
 }));
 
 for (const name of ['plot-light.svg', 'plot-dark.svg', 'plot-hostile.svg', 'plot-compare.svg']) {

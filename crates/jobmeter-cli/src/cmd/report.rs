@@ -6,7 +6,6 @@ use super::{drawn, measure};
 use jobmeter_insight::Error;
 use jobmeter_insight::advice::Options;
 use jobmeter_report::{AdviceBlock, RunData, html};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -47,11 +46,6 @@ pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
     let page = if args.is_static { html::render_static(&runs) } else { html::render(&runs) };
     let page = page.map_err(|error| error.to_string())?;
     drawn::write(&args.output, page.as_bytes(), args.force)?;
-    if !args.is_static && !html::is_interactive() {
-        let note =
-            "jobmeter: interactive charts were not built in; the page has drawn ones (build with `make web`)";
-        writeln!(std::io::stderr(), "{note}").map_err(|error| error.to_string())?;
-    }
     if args.open {
         open(&args.output)?;
     }

@@ -1,8 +1,8 @@
 //! The report: one self-contained page that asks nothing of any network. Everything to read is written here
-//! as escaped HTML and works without scripts; the bundle of `web/` adds the interactive charts and the process
-//! timeline. Where the bundle was not built in, the charts of [`crate::plot`] take their place.
+//! as escaped HTML and works without scripts; `script/` adds the interactive charts and the process timeline. On a
+//! page without scripts the charts of [`crate::plot`] take their place.
 
-mod bundle;
+mod assets;
 mod compare;
 mod csp;
 mod details;
@@ -19,17 +19,12 @@ mod server;
 use crate::data::RunData;
 use crate::error::Error;
 
-/// Whether the interactive charts were built in.
-pub fn is_interactive() -> bool {
-    bundle::BUNDLE.is_some()
-}
-
 /// The page of one run, or of several with a comparison first.
 pub fn render(runs: &[RunData]) -> Result<String, Error> {
-    page::render(runs, bundle::BUNDLE)
+    page::render(runs, true)
 }
 
-/// The page with drawn charts only, whatever was built in.
+/// The page with drawn charts and without scripts.
 pub fn render_static(runs: &[RunData]) -> Result<String, Error> {
-    page::render(runs, None)
+    page::render(runs, false)
 }

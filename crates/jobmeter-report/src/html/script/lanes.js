@@ -1,48 +1,56 @@
 /** Where each process stands in the timeline: a row of its own in tree order, or packed into few rows. */
-import type { Processes } from './data.ts';
 
-export interface Layout {
-  /** Row of each process. */
-  row: Int32Array;
-  /** Depth in the tree, 0 for a process without a known parent. */
-  depth: Int32Array;
-  rows: number;
-}
+/**
+ * @typedef {object} Layout
+ * @property {Int32Array} row of each process
+ * @property {Int32Array} depth in the tree, 0 for a process without a known parent
+ * @property {number} rows
+ */
 
-/** The process that was alive under the parent's pid when the child began; pids are reused. */
-function parents(processes: Processes): Int32Array {
-  const by_pid = new Map<number, number[]>();
+/**
+ * The process that was alive under the parent's pid when the child began; pids are reused.
+ * @param {Processes} processes
+ */
+function parentsOf(processes) {
+  /** @type {Map<number, number[]>} */
+  const by_pid = new Map();
   processes.pid.forEach((pid, index) => {
-    const known = by_pid.get(pid);
-    if (known) known.push(index);
+    const same = by_pid.get(pid);
+    if (same) same.push(index);
     else by_pid.set(pid, [index]);
   });
+  const { start_us } = processes;
   return Int32Array.from(processes.parent, (pid, child) => {
-    const born = processes.start_us[child];
-    const candidates = by_pid.get(pid) ?? [];
     let best = -1;
-    for (const index of candidates) {
-      if (index !== child && processes.start_us[index] <= born && (best < 0 || processes.start_us[index] >= processes.start_us[best])) best = index;
+    for (const index of by_pid.get(pid) ?? []) {
+      const older = index !== child && start_us[index] <= start_us[child];
+      if (older && (best < 0 || start_us[index] >= start_us[best])) best = index;
     }
     return best;
   });
 }
 
-export function treeLayout(processes: Processes): Layout {
+/**
+ * @param {Processes} processes
+ * @returns {Layout}
+ */
+function treeLayout(processes) {
   const count = processes.pid.length;
-  const parent = parents(processes);
-  const children: number[][] = Array.from({ length: count }, () => []);
-  const roots: number[] = [];
+  const parent = parentsOf(processes);
+  /** @type {number[][]} */
+  const children = Array.from({ length: count }, () => []);
+  /** @type {number[]} */
+  const roots = [];
   for (let index = 0; index < count; index += 1) (parent[index] >= 0 ? children[parent[index]] : roots).push(index);
   const row = new Int32Array(count);
   const depth = new Int32Array(count);
   const seen = new Uint8Array(count);
   let rows = 0;
   // An explicit stack: a fork chain may be deeper than the script's own.
-  const visit = (start: number) => {
+  /** @param {number} start */
+  const visit = (start) => {
     const stack = [start];
-    while (stack.length > 0) {
-      const index = stack.pop()!;
+    for (let index = stack.pop(); index !== undefined; index = stack.pop()) {
       if (seen[index]) continue;
       seen[index] = 1;
       row[index] = rows++;
@@ -59,12 +67,18 @@ export function treeLayout(processes: Processes): Layout {
   return { row, depth, rows };
 }
 
-/** Each process takes the first row that is free when it begins; start order is the record's order. */
-export function packedLayout(processes: Processes, end_us: number): Layout {
+/**
+ * Each process takes the first row that is free when it begins; start order is the record's order.
+ * @param {Processes} processes
+ * @param {number} end_us
+ * @returns {Layout}
+ */
+function packedLayout(processes, end_us) {
   const count = processes.pid.length;
   const order = Array.from({ length: count }, (_, index) => index)
     .sort((a, b) => processes.start_us[a] - processes.start_us[b] || a - b);
-  const free: number[] = [];
+  /** @type {number[]} */
+  const free = [];
   const row = new Int32Array(count);
   for (const index of order) {
     const from = processes.start_us[index];

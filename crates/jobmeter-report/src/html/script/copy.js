@@ -1,12 +1,11 @@
 /** Copy buttons: they copy the code beside them. */
-import { all, announce } from './dom.ts';
 
-export function startCopy(): void {
-  for (const button of all<HTMLButtonElement>('[data-copy]')) {
+function startCopy() {
+  for (const button of all('[data-copy]')) {
     button.hidden = false;
     button.addEventListener('click', async () => {
       const code = button.closest('.snippet, .command')?.querySelector('code');
-      const done = await copy(code?.textContent ?? '');
+      const done = await copyText(code?.textContent ?? '');
       button.textContent = done ? 'Copied' : 'Press Ctrl+C';
       announce(button.textContent);
       if (!done && code) getSelection()?.selectAllChildren(code);
@@ -15,7 +14,8 @@ export function startCopy(): void {
   }
 }
 
-async function copy(text: string): Promise<boolean> {
+/** @param {string} text */
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

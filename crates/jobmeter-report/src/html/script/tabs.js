@@ -1,24 +1,33 @@
 /** Several runs: one is shown in detail at a time, chosen by tabs. On paper all are. */
-import type { Run } from './data.ts';
-import { element } from './dom.ts';
 
-export function startRunTabs(runs: Run[], build: (index: number) => void): void {
+/**
+ * @param {Run[]} runs
+ * @param {(index: number) => void} build
+ * @returns {() => void} builds the runs that have not been looked at
+ */
+function startRunTabs(runs, build) {
+  /** @type {Set<number>} */
+  const built = new Set();
+  /** @param {number} index */
+  const need = (index) => {
+    if (built.has(index)) return;
+    built.add(index);
+    build(index);
+  };
+  const complete = () => runs.forEach((_, index) => need(index));
   if (runs.length < 2) {
-    if (runs.length === 1) build(0);
-    return;
+    complete();
+    return complete;
   }
-  const built = new Set<number>();
   const sections = runs.map((_, index) => document.getElementById(`run-${index}`));
   const list = element('div', 'tabs');
   list.setAttribute('role', 'tablist');
   list.setAttribute('aria-label', 'Run in detail');
   const tabs = runs.map((run, index) => {
-    const tab = element('button', 'tab');
-    tab.type = 'button';
+    const tab = pushButton('tab', '', () => show(index));
     tab.setAttribute('role', 'tab');
     tab.setAttribute('aria-controls', `run-${index}`);
     tab.append(element('span', `run-dot c${index % 6}`), element('bdi', 'name', run.label));
-    tab.addEventListener('click', () => show(index));
     tab.addEventListener('keydown', (event) => {
       const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
       if (step === 0) return;
@@ -29,16 +38,14 @@ export function startRunTabs(runs: Run[], build: (index: number) => void): void 
     list.append(tab);
     return tab;
   });
-  const show = (chosen: number) => {
+  /** @param {number} chosen */
+  const show = (chosen) => {
     tabs.forEach((tab, index) => {
       tab.setAttribute('aria-selected', String(index === chosen));
       tab.tabIndex = index === chosen ? 0 : -1;
       sections[index]?.classList.toggle('aside', index !== chosen);
     });
-    if (!built.has(chosen)) {
-      built.add(chosen);
-      build(chosen);
-    }
+    need(chosen);
   };
   sections[0]?.before(list);
   const follow = () => {
@@ -48,4 +55,5 @@ export function startRunTabs(runs: Run[], build: (index: number) => void): void 
   window.addEventListener('hashchange', follow);
   show(0);
   follow();
+  return complete;
 }

@@ -1,14 +1,20 @@
 /** Reads the packed integers of crates/jobmeter-report/src/html/pack.rs. */
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-const VALUE = new Int8Array(128).fill(-1);
-for (let index = 0; index < 64; index += 1) VALUE[DIGITS.charCodeAt(index)] = index;
 
-export function unpack(text: string): (number | null)[] {
-  const out: (number | null)[] = [];
+const PACK_DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const PACK_VALUE = new Int8Array(128).fill(-1);
+for (let index = 0; index < 64; index += 1) PACK_VALUE[PACK_DIGITS.charCodeAt(index)] = index;
+
+/**
+ * @param {string} text
+ * @returns {Values}
+ */
+function unpack(text) {
+  /** @type {Values} */
+  const out = [];
   let value = 0;
   let weight = 1;
   for (let at = 0; at < text.length; at += 1) {
-    const digit = VALUE[text.charCodeAt(at)];
+    const digit = PACK_VALUE[text.charCodeAt(at)];
     if (digit < 0) {
       out.push(null);
       continue;
@@ -24,7 +30,11 @@ export function unpack(text: string): (number | null)[] {
   return out;
 }
 
-export function unpackDifferences(text: string): (number | null)[] {
+/**
+ * @param {string} text
+ * @returns {Values}
+ */
+function unpackDifferences(text) {
   let now = 0;
   return unpack(text).map((difference) => (difference === null ? null : (now += difference)));
 }

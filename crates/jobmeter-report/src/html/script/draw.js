@@ -1,0 +1,299 @@
+/** Draws the inside of a chart: grid, phases, bands, lines, limits and marks, on a canvas or as SVG. */
+
+const FONT_FAMILY = 'system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
+const FONT = `11px ${FONT_FAMILY}`;
+
+/**
+ * What a drawing needs of a canvas; `SvgPaper` has the same.
+ * @typedef {Pick<CanvasRenderingContext2D, 'save' | 'restore' | 'beginPath' | 'moveTo' | 'lineTo' | 'closePath' | 'rect'
+ *   | 'clip' | 'stroke' | 'fill' | 'fillRect' | 'fillText' | 'strokeText' | 'setLineDash' | 'fillStyle' | 'strokeStyle'
+ *   | 'lineWidth' | 'lineJoin' | 'font' | 'textAlign' | 'textBaseline'>} Paper
+ *
+ * @typedef {{left: number, top: number, width: number, height: number}} Frame
+ *
+ * @typedef {object} Plot one panel within a frame, with its two scales
+ * @property {Panel} panel
+ * @property {Frame} frame
+ * @property {number} from
+ * @property {number} to
+ * @property {number} top the value at the upper edge
+ * @property {(t: number) => number} x
+ * @property {(value: number) => number} y
+ */
+
+/** Rates speak of the time since the point before them: they are drawn as steps. */
+const STEPPED = new Set(['cores', 'bytes_per_second', 'count_per_second', 'ratio']);
+
+/**
+ * @param {Panel} panel
+ * @param {Frame} frame
+ * @param {View} view
+ * @returns {Plot}
+ */
+function layOut(panel, frame, view) {
+  const { from, to } = view;
+  const top = upperEnd(panel, from, to);
+  return {
+    panel, frame, from, to, top,
+    x: (t) => frame.left + ((t - from) / (to - from)) * frame.width,
+    y: (value) => frame.top + frame.height * (1 - value / top),
+  };
+}
+
+/**
+ * The places of the first and last point to draw: those in view and one more on each side.
+ * @param {number[]} t
+ * @param {number} from
+ * @param {number} to
+ * @returns {[number, number]}
+ */
+function inView(t, from, to) {
+  return [Math.max(0, firstAt(t, from) - 1), Math.min(t.length - 1, firstAt(t, to))];
+}
+
+/**
+ * The place of the first time that is not before `wanted`; one behind the last where there is none.
+ * @param {number[]} t
+ * @param {number} wanted
+ */
+function firstAt(t, wanted) {
+  let low = 0;
+  let high = t.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (t[middle] < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * The place of the time closest to `wanted`, or null where there are none.
+ * @param {number[]} t
+ * @param {number} wanted
+ */
+function closest(t, wanted) {
+  if (t.length === 0) return null;
+  const after = Math.min(firstAt(t, wanted), t.length - 1);
+  return after > 0 && wanted - t[after - 1] < t[after] - wanted ? after - 1 : after;
+}
+
+/**
+ * A round value above everything that is shown; a limit counts only when it is near.
+ * @param {Panel} panel
+ * @param {number} from
+ * @param {number} to
+ */
+function upperEnd(panel, from, to) {
+  const first = firstAt(panel.t, from);
+  const last = firstAt(panel.t, to);
+  let highest = 0;
+  for (const line of panel.lines) {
+    if (!line.shown) continue;
+    const values = line.high ?? line.mean;
+    for (let at = first; at <= last && at < values.length; at += 1) highest = Math.max(highest, values[at] ?? 0);
+  }
+  for (const [, value] of panel.limits) if (value <= highest * 1.6) highest = Math.max(highest, value);
+  return valueMarks(panel.measure, highest || 1, 4).at(-1) ?? 1;
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {{spans: Span[], marks: Mark[]}} backdrop
+ */
+function drawPlot(paper, plot, backdrop) {
+  const { frame, panel } = plot;
+  drawAxes(paper, plot);
+  paper.save();
+  paper.beginPath();
+  paper.rect(frame.left, frame.top, frame.width, frame.height);
+  paper.clip();
+  drawPhases(paper, plot, backdrop.spans);
+  // Later lines are drawn on top: context first, the job last.
+  const lines = panel.lines.filter((line) => line.shown).reverse();
+  for (const line of lines) drawBand(paper, plot, line);
+  for (const line of lines) drawLine(paper, plot, line);
+  drawMarks(paper, plot, backdrop.marks);
+  paper.restore();
+  drawLimits(paper, plot);
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ */
+function drawAxes(paper, plot) {
+  const { frame, panel, from, to } = plot;
+  paper.font = FONT;
+  paper.lineWidth = 1;
+  paper.strokeStyle = color('grid');
+  paper.fillStyle = color('faint');
+  paper.textAlign = 'right';
+  paper.textBaseline = 'middle';
+  for (const value of valueMarks(panel.measure, plot.top, 4)) {
+    const y = Math.round(plot.y(value)) + 0.5;
+    strokeLine(paper, frame.left, y, frame.left + frame.width, y);
+    paper.fillText(measure(panel.measure, value), frame.left - 8, y);
+  }
+  const times = timeMarks(from, to, Math.max(2, Math.floor(frame.width / 95)));
+  const step = times.length > 1 ? times[1] - times[0] : 1;
+  paper.textAlign = 'center';
+  paper.textBaseline = 'top';
+  for (const t of times) {
+    const x = Math.round(plot.x(t)) + 0.5;
+    strokeLine(paper, x, frame.top, x, frame.top + frame.height);
+    paper.fillText(clock(t, step), x, frame.top + frame.height + 8);
+  }
+}
+
+/**
+ * @param {Paper} paper
+ * @param {number} x1
+ * @param {number} y1
+ * @param {number} x2
+ * @param {number} y2
+ */
+function strokeLine(paper, x1, y1, x2, y2) {
+  paper.beginPath();
+  paper.moveTo(x1, y1);
+  paper.lineTo(x2, y2);
+  paper.stroke();
+}
+
+/**
+ * The stretches of a column between its gaps, as places on the paper.
+ * @param {Plot} plot
+ * @param {Values} values
+ * @returns {[number, number][][]}
+ */
+function stretches(plot, values) {
+  const { panel } = plot;
+  const stepped = STEPPED.has(panel.measure);
+  const [first, last] = inView(panel.t, plot.from, plot.to);
+  /** @type {[number, number][][]} */
+  const found = [];
+  /** @type {[number, number][]} */
+  let open = [];
+  for (let at = first; at <= last; at += 1) {
+    const value = values[at];
+    if (value === null || value === undefined) {
+      if (open.length > 0) found.push(open);
+      open = [];
+      continue;
+    }
+    const [x, y] = [plot.x(panel.t[at]), plot.y(value)];
+    // What is known of a rate begins at the point before it, also after a gap.
+    if (stepped && at > 0) open.push([plot.x(panel.t[at - 1]), y]);
+    open.push([x, y]);
+  }
+  if (open.length > 0) found.push(open);
+  return found;
+}
+
+/**
+ * From the lowest to the highest value where ticks were merged.
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {Line} line
+ */
+function drawBand(paper, plot, line) {
+  if (!line.low || !line.high) return;
+  const lower = stretches(plot, line.low);
+  paper.fillStyle = faded(roleColor(line.role), line.role === 'system' ? 0.16 : 0.24);
+  stretches(plot, line.high).forEach((upper, index) => {
+    paper.beginPath();
+    for (const [x, y] of upper) paper.lineTo(x, y);
+    for (const [x, y] of lower[index].reverse()) paper.lineTo(x, y);
+    paper.closePath();
+    paper.fill();
+  });
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {Line} line
+ */
+function drawLine(paper, plot, line) {
+  const quiet = line.role === 'system' || line.role === 'bound';
+  paper.strokeStyle = roleColor(line.role);
+  paper.lineWidth = quiet ? 1.2 : 1.7;
+  paper.lineJoin = 'round';
+  paper.setLineDash(line.role === 'bound' ? [5, 4] : []);
+  for (const stretch of stretches(plot, line.mean)) {
+    const [[x, y]] = stretch;
+    paper.beginPath();
+    paper.moveTo(x, y);
+    // A point between two gaps would have no length.
+    if (stretch.length === 1) paper.lineTo(x + 1, y);
+    for (const place of stretch) paper.lineTo(...place);
+    paper.stroke();
+  }
+  paper.setLineDash([]);
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {Span[]} spans
+ */
+function drawPhases(paper, plot, spans) {
+  const { frame } = plot;
+  for (const span of spans) {
+    if (span.lane > 0 || span.to_s < plot.from || span.from_s > plot.to) continue;
+    const from = Math.max(plot.x(span.from_s), frame.left);
+    const to = Math.min(plot.x(span.to_s), frame.left + frame.width);
+    paper.fillStyle = faded(phaseColor(spans, span.name), 0.09);
+    paper.fillRect(from, frame.top, Math.max(to - from, 1), frame.height);
+  }
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {Mark[]} marks
+ */
+function drawMarks(paper, plot, marks) {
+  const { frame } = plot;
+  paper.lineWidth = 1;
+  paper.strokeStyle = color('faint');
+  paper.setLineDash([2, 3]);
+  for (const mark of marks) {
+    const x = Math.round(plot.x(mark.t_s)) + 0.5;
+    if (x >= frame.left && x <= frame.left + frame.width + 1) strokeLine(paper, x, frame.top, x, frame.top + frame.height);
+  }
+  paper.setLineDash([]);
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ */
+function drawLimits(paper, plot) {
+  const { frame, panel } = plot;
+  const right = frame.left + frame.width;
+  paper.font = FONT;
+  paper.textAlign = 'right';
+  paper.textBaseline = 'alphabetic';
+  let last = Number.NEGATIVE_INFINITY;
+  const visible = panel.limits.filter(([, value]) => value <= plot.top * 1.000001).sort((a, b) => b[1] - a[1]);
+  for (const [label, value] of visible) {
+    const y = Math.round(plot.y(value)) + 0.5;
+    paper.lineWidth = 1;
+    paper.strokeStyle = color('faint');
+    paper.setLineDash([5, 4]);
+    strokeLine(paper, frame.left, y, right, y);
+    paper.setLineDash([]);
+    // Labels of neighbouring lines stand below each other.
+    const above = y - 5;
+    const place = above - 11 > frame.top && above - last > 13 ? above : Math.max(y + 12, last + 13);
+    last = place;
+    const text = `${label} ${measure(panel.measure, value)}`;
+    paper.lineWidth = 3;
+    paper.strokeStyle = color('surface');
+    paper.strokeText(text, right - 4, place);
+    paper.fillStyle = color('faint');
+    paper.fillText(text, right - 4, place);
+  }
+}

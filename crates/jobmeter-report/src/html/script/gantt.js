@@ -1,0 +1,250 @@
+/** The process timeline: every process a bar from start to end, drawn on a canvas no taller than its window. */
+
+const GANTT_ROW = 17;
+const GANTT_HEIGHT = 420;
+/** From this many on, packed rows are the better first look. */
+const MANY_PROCESSES = 150;
+
+class Gantt {
+  /**
+   * @param {HTMLElement} host
+   * @param {Processes} processes
+   * @param {View} view
+   */
+  constructor(host, processes, view) {
+    this.processes = processes;
+    this.view = view;
+    this.box = element('div', 'gantt-box');
+    this.spacer = element('div', 'gantt-spacer');
+    this.canvas = element('canvas');
+    this.readout = element('p', 'readout num');
+    this.chosen = -1;
+    this.wanted = '';
+    this.waiting = false;
+    this.packed = processes.pid.length > MANY_PROCESSES;
+    /** @type {number[][]} */
+    this.by_row = [];
+    this.layout = this.arrange();
+    host.append(this.tools(), this.readout, this.box);
+    this.box.append(this.spacer, this.canvas);
+    this.box.tabIndex = 0;
+    this.box.setAttribute('role', 'group');
+    this.box.setAttribute('aria-label', `Timeline of ${processes.pid.length} processes. Arrow keys choose a process, plus and minus zoom; the table below has the figures.`);
+    this.box.addEventListener('scroll', () => this.later());
+    this.box.addEventListener('pointermove', (event) => this.hover(event));
+    this.box.addEventListener('keydown', (event) => this.key(event));
+    dragZoom(this.box, view);
+    view.onChange(() => this.later());
+    this.say(-1);
+    keepDrawn(this.box, () => this.draw());
+  }
+
+  tools() {
+    const tools = element('div', 'gantt-tools');
+    const filter = element('input', 'filter');
+    filter.type = 'search';
+    filter.placeholder = 'Highlight by name or PID';
+    filter.setAttribute('aria-label', 'Highlight processes by name or PID');
+    filter.addEventListener('input', () => {
+      this.wanted = filter.value.toLowerCase();
+      const found = this.wanted ? this.processes.pid.filter((_, index) => this.matches(index)).length : 0;
+      if (this.wanted) this.readout.textContent = `${found} processes match`;
+      this.later();
+    });
+    const rows = pushButton('quiet', 'One row each', () => {
+      this.packed = !this.packed;
+      rows.setAttribute('aria-pressed', String(!this.packed));
+      this.layout = this.arrange();
+      this.box.scrollTop = 0;
+      this.later();
+    });
+    rows.setAttribute('aria-pressed', String(!this.packed));
+    tools.append(filter, rows);
+    return tools;
+  }
+
+  arrange() {
+    const layout = this.packed ? packedLayout(this.processes, this.view.end * 1e6) : treeLayout(this.processes);
+    /** @type {number[][]} */
+    const by_row = Array.from({ length: layout.rows }, () => []);
+    layout.row.forEach((row, index) => by_row[row].push(index));
+    this.by_row = by_row;
+    const height = layout.rows * GANTT_ROW;
+    this.spacer.style.height = `${height}px`;
+    this.box.style.height = `${Math.min(height, GANTT_HEIGHT)}px`;
+    return layout;
+  }
+
+  /** @param {number} index */
+  nameOf(index) {
+    return this.processes.names[this.processes.name[index]];
+  }
+
+  /** @param {number} index */
+  matches(index) {
+    return this.nameOf(index).toLowerCase().includes(this.wanted) || String(this.processes.pid[index]) === this.wanted;
+  }
+
+  /**
+   * @param {number} index
+   * @returns {[number, number]}
+   */
+  ends(index) {
+    const { start_us, life_us } = this.processes;
+    const life = life_us[index];
+    return [start_us[index] / 1e6, life === null ? this.view.end : (start_us[index] + life) / 1e6];
+  }
+
+  later() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const width = drawingWidth(this.box);
+    const height = Math.min(this.layout.rows * GANTT_ROW, GANTT_HEIGHT);
+    if (width === 0) return;
+    const context = prepare(this.canvas, width, height);
+    if (!context) return;
+    const inner = width - AXIS_WIDTH - RIGHT_SPACE;
+    const scroll = this.box.scrollTop;
+    /** @param {number} t */
+    const place = (t) => AXIS_WIDTH + ((t - this.view.from) / (this.view.to - this.view.from)) * inner;
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    const first = Math.floor(scroll / GANTT_ROW);
+    const last = Math.min(this.layout.rows - 1, Math.ceil((scroll + height) / GANTT_ROW));
+    for (let row = first; row <= last; row += 1) {
+      const y = row * GANTT_ROW - scroll;
+      if (!this.packed) this.side(context, this.by_row[row][0], y);
+      for (const index of this.by_row[row]) {
+        const [from_s, to_s] = this.ends(index);
+        if (to_s < this.view.from || from_s > this.view.to) continue;
+        const from = Math.max(place(from_s), AXIS_WIDTH);
+        const to = Math.min(place(to_s), AXIS_WIDTH + inner);
+        this.bar(context, index, from, Math.max(to - from, 1.5), y);
+      }
+    }
+  }
+
+  /**
+   * The name at the left, indented by depth, where each process has its own row.
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} index
+   * @param {number} y
+   */
+  side(context, index, y) {
+    context.fillStyle = color('faint');
+    const indent = Math.min(this.layout.depth[index], 5) * 6;
+    clippedText(context, this.nameOf(index).slice(0, 40), indent, y, AXIS_WIDTH - 4 - indent);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {number} index
+   * @param {number} x
+   * @param {number} width
+   * @param {number} y
+   */
+  bar(context, index, x, width, y) {
+    const { name, status } = this.processes;
+    const faint = this.wanted !== '' && !this.matches(index);
+    const tint = (status[index] ?? 0) > 0 ? color('bad') : color(`c${name[index] % 6}`);
+    context.fillStyle = faded(tint, faint ? 0.1 : index === this.chosen ? 0.8 : 0.42);
+    context.fillRect(x, y + 2, width, GANTT_ROW - 4);
+    if (width < 40 || faint) return;
+    context.fillStyle = color('text');
+    clippedText(context, this.nameOf(index).slice(0, 60), x + 5, y, width - 8);
+  }
+
+  /** @param {PointerEvent} event */
+  under(event) {
+    const bounds = this.box.getBoundingClientRect();
+    const row = Math.floor((event.clientY - bounds.top + this.box.scrollTop) / GANTT_ROW);
+    const t = timeAt(this.box, event.clientX, this.view);
+    // Two pixels of grace: short processes are thinner than a pointer.
+    const grace = ((this.view.to - this.view.from) / Math.max(bounds.width, 1)) * 2;
+    const here = (this.by_row[row] ?? []).filter((index) => {
+      const [from, to] = this.ends(index);
+      return t >= from - grace && t <= to + grace;
+    });
+    return here.at(-1) ?? (this.packed ? -1 : this.by_row[row]?.[0] ?? -1);
+  }
+
+  /** @param {PointerEvent} event */
+  hover(event) {
+    const index = this.under(event);
+    if (index !== this.chosen) this.choose(index);
+  }
+
+  /** @param {number} index */
+  choose(index) {
+    this.chosen = index;
+    this.say(index);
+    this.later();
+  }
+
+  /** @param {number} index */
+  say(index) {
+    this.readout.textContent = index < 0 ? 'Point at a bar to see its process; drag to zoom.' : this.describe(index);
+  }
+
+  /** @param {number} index */
+  describe(index) {
+    const { pid, parent, cpu_us, rss_kib, status, life_us } = this.processes;
+    const [from, to] = this.ends(index);
+    const [label, cpu, rss, code] = [this.nameOf(index), cpu_us[index], rss_kib[index], status[index]];
+    const parts = [
+      label.length > 80 ? `${label.slice(0, 80)}…` : label,
+      `PID ${pid[index]} of ${parent[index]}`,
+      `from ${moment(from)}`,
+      life_us[index] === null ? 'still running' : `for ${duration(to - from)}`,
+      cpu === null ? 'CPU unknown' : `CPU ${duration(cpu / 1e6)}`,
+      rss === null ? 'RAM unknown' : `peak ${bytes(rss * 1024)}`,
+    ];
+    if (code !== null) parts.push((code & 0x7f) === 0 ? `exit ${(code >> 8) & 0xff}` : `signal ${code & 0x7f}`);
+    return parts.join(' · ');
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    /** @type {Record<string, number>} */
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
+    const step = steps[event.key];
+    if (step !== undefined) {
+      const index = within(this.chosen + step, 0, this.processes.pid.length - 1);
+      this.choose(index);
+      const y = this.layout.row[index] * GANTT_ROW;
+      const { scrollTop, clientHeight } = this.box;
+      if (y < scrollTop || y > scrollTop + clientHeight - GANTT_ROW) this.box.scrollTop = y - clientHeight / 2;
+      announce(this.describe(index));
+    } else if (event.key === '+' || event.key === '=') this.view.zoom(0.5);
+    else if (event.key === '-') this.view.zoom(2);
+    else if (event.key === 'ArrowRight') this.view.pan(0.2);
+    else if (event.key === 'ArrowLeft') this.view.pan(-0.2);
+    else if (event.key === 'Escape') this.view.reset();
+    else return;
+    event.preventDefault();
+  }
+}
+
+/**
+ * Text of one row, cut at a width.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ */
+function clippedText(context, text, x, y, width) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, width, GANTT_ROW);
+  context.clip();
+  context.fillText(text, x, y + GANTT_ROW / 2);
+  context.restore();
+}

@@ -1,0 +1,57 @@
+/** The keys of a chart: each switches its line on and off. Their text never changes, so the chart stays in its place. */
+
+class Legend {
+  /**
+   * @param {Panel} panel
+   * @param {() => void} changed
+   */
+  constructor(panel, changed) {
+    this.panel = panel;
+    this.root = element('div', 'keys');
+    this.root.setAttribute('role', 'group');
+    this.root.setAttribute('aria-label', `Lines of ${panel.title}`);
+    for (const line of panel.lines) {
+      const key = pushButton('key', '', () => {
+        line.shown = !line.shown;
+        key.setAttribute('aria-pressed', String(line.shown));
+        changed();
+      });
+      key.setAttribute('aria-pressed', String(line.shown));
+      const label = element('bdi', 'key-label', line.label);
+      label.title = line.label;
+      const peak = line.peak ? `peak ${measure(panel.measure, line.peak[1])}` : '';
+      key.append(swatch(line), label, element('span', 'key-value num', peak));
+      this.root.append(key);
+    }
+  }
+
+  /**
+   * One sentence of the values at a point, for screen readers.
+   * @param {number} at
+   */
+  sentence(at) {
+    const { lines, measure: kind } = this.panel;
+    return lines.filter((line) => line.shown).map((line) => `${line.label}: ${valueAt(kind, line, at)}`).join(', ');
+  }
+}
+
+/** @param {Line} line */
+function swatch(line) {
+  return element('i', `swatch r-${line.role}`);
+}
+
+/**
+ * The value of a line at a point, and what it hides where ticks were merged.
+ * @param {Measure} kind
+ * @param {Line} line
+ * @param {number} at
+ */
+function valueAt(kind, line, at) {
+  const mean = line.mean[at];
+  if (mean === null || mean === undefined) return 'not measured';
+  const text = measure(kind, mean);
+  const low = line.low?.[at] ?? mean;
+  const high = line.high?.[at] ?? mean;
+  const [least, most] = [measure(kind, low), measure(kind, high)];
+  return least === most ? text : `${text} (${least} to ${most})`;
+}

@@ -1,2 +1,0 @@
-/** Styles are taken in by the bundler. */
-declare module '*.css';
