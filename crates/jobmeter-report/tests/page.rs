@@ -43,7 +43,8 @@ fn names_of_the_job_never_become_markup() {
 #[test]
 fn the_page_asks_nothing_of_any_network() {
     for interactive in [true, false] {
-        let page = hostile_page(interactive);
+        // A reference into the same document, as charts saved as SVG have, reaches nothing.
+        let page = hostile_page(interactive).replace("url(#", "");
         assert!(page.contains("default-src 'none'"));
         for reach in ["src=\"http", "href=\"http", "url(", "@import", "<link", "<iframe", "<object", "<form"]
         {
