@@ -5,10 +5,13 @@
 //! a test compares what the meter said with what the workload did, not with another meter.
 
 pub mod cpu;
+#[cfg(target_arch = "x86_64")]
+pub mod fault;
 pub mod floor;
 pub mod inherit;
 pub mod memory;
 pub mod names;
+pub mod once;
 pub mod signals;
 pub mod sys;
 pub mod tree;

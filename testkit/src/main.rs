@@ -1,7 +1,9 @@
 //! One binary with every workload: `testkit NAME ARGUMENTS…`. Exit code 99 means that the workload itself failed,
 //! so that a test never takes a broken workload for a broken meter.
 
-use jobmeter_testkit::{cpu, floor, inherit, memory, names, signals, sys, tree, witness};
+#[cfg(target_arch = "x86_64")]
+use jobmeter_testkit::fault;
+use jobmeter_testkit::{cpu, floor, inherit, memory, names, once, signals, sys, tree, witness};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
@@ -32,6 +34,9 @@ testkit inherited FILE ARGUMENTS…                what was inherited
 testkit copy                                     standard input to standard output
 testkit signals FILE [stop]                      signals received; TERM ends it with 42
 testkit job-control FILE COMMAND…                a small interactive shell
+testkit once FOLDER TEXT STATUS CHILD_MS         leave a file per run, print, exit with a status
+testkit fault REPORT list|FAULT COMMAND…         list a program's system calls, or make one fail
+testkit fault-marked REPORT list|FAULT COMMAND…  the same between marks that the program sets
 testkit witness TRUTH COMMAND…                   run a command, write its CPU time by cgroup or wait4
 testkit floor PROCESSES MS TICKS TRUTH [READ=EVERY…]
                                                  the bare kernel reads of a meter
@@ -103,6 +108,14 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
         "copy" => done(inherit::copy()),
         "signals" => signals::report(given.path(0)?, rest.get(1).is_some_and(|word| word == "stop")),
         "job-control" => signals::job_control(given.path(0)?, &rest[1..]),
+        "once" => {
+            once::once(given.path(0)?, given.text(1)?, given.number(3)?)?;
+            Ok(given.number(2)? as i32)
+        }
+        #[cfg(target_arch = "x86_64")]
+        "fault" | "fault-marked" if rest.len() > 2 => {
+            fault::run(given.path(0)?, given.text(1)?, name == "fault-marked", &rest[2..])
+        }
         "witness" => witness::run(given.path(0)?, &rest[1..]),
         "floor" => {
             let mut plan = floor::Plan::default();

@@ -71,6 +71,13 @@ pub fn command_of(pid: i32) -> Vec<std::ffi::OsString> {
     trimmed.split(|byte| *byte == 0).map(|word| std::ffi::OsString::from_vec(word.to_vec())).collect()
 }
 
+/// Whether the process has ended and its parent has not reaped it yet, which may take for ever.
+fn is_zombie(pid: i32) -> bool {
+    let mut buffer = [0u8; 4096];
+    let stat = sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::probe::stat::parse);
+    stat.is_some_and(|stat| stat.state == b'Z')
+}
+
 /// What ended the watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchEnd {
@@ -84,6 +91,8 @@ pub struct Watch {
     pub meter: Meter,
     cadence: Cadence,
     signals: SignalPlan,
+    pid: i32,
+    /// Readable when the process has ended; `None` where there was no descriptor to be had.
     exit: Option<OwnedFd>,
     deadline_ns: Option<u64>,
 }
@@ -97,7 +106,7 @@ impl Watch {
         let now_ns = sys::monotonic_ns();
         let cadence = Cadence::start(interval_ns, now_ns)?;
         let deadline_ns = duration_ns.map(|duration_ns| now_ns + duration_ns);
-        Ok(Watch { meter, cadence, signals, exit, deadline_ns })
+        Ok(Watch { meter, cadence, signals, pid, exit, deadline_ns })
     }
 
     pub fn run(&mut self) -> io::Result<WatchEnd> {
@@ -109,6 +118,10 @@ impl Watch {
                 meter.tick();
             })?;
             if !self.meter.has_main() {
+                return Ok(WatchEnd::ProcessEnded);
+            }
+            if self.exit.is_none() && is_zombie(self.pid) {
+                self.meter.last_tick();
                 return Ok(WatchEnd::ProcessEnded);
             }
             let left_ns = self.deadline_ns.map(|deadline_ns| deadline_ns.saturating_sub(sys::monotonic_ns()));

@@ -1,0 +1,32 @@
+//! One sweep: the calls of a run without faults, then a run for each fault.
+
+use crate::bench::{Bench, Seen};
+use crate::errors;
+use crate::plan::{Depth, faults};
+use crate::verdict::Account;
+use jobmeter_testkit::fault::Fault;
+use std::fs;
+
+/// Sweeps what `case` runs; `judge` says whether the job ran or what is wrong.
+pub(crate) fn sweep(
+    bench: &Bench,
+    depth: Depth,
+    case: impl Fn(Option<&Fault>) -> Seen,
+    judge: impl Fn(&Seen, Option<&Fault>) -> Result<bool, String>,
+) -> Account {
+    assert_eq!(judge(&case(None), None), Ok(true), "without any fault");
+    let report = fs::read_to_string(bench.path("report")).expect("the list of calls");
+    let mut account = Account::default();
+    for fault in faults(&report, depth) {
+        let seen = case(Some(&fault));
+        let Some(struck) = bench.struck() else {
+            account.not_reached();
+            continue;
+        };
+        let (who, call, error) = (fault.who.name(), &fault.call, errors::name(fault.errno));
+        let later = if fault.lasting { " and all later" } else { "" };
+        let name = format!("{who} {call} number {}{later} ({struck}) gives {error}", fault.occurrence);
+        account.add(&format!("{who} {call}"), &name, judge(&seen, Some(&fault)));
+    }
+    account
+}
