@@ -305,10 +305,20 @@ pub fn begin_own_account() {
     CPU_BEFORE_US_NS.store(own_rusage().0, std::sync::atomic::Ordering::Relaxed);
 }
 
+/// The child process that writes the record; 0 where there is none. It shares our memory, and its CPU time is ours.
+static RECORD_CARRIER: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+
+/// Charges the CPU time of this child to our own account.
+pub fn charge_record_carrier(pid: crate::control::Pid) {
+    RECORD_CARRIER.store(pid.get(), std::sync::atomic::Ordering::Relaxed);
+}
+
 /// `(CPU ns, peak RSS bytes)` of this process since it became us.
 pub fn own_usage() -> (u64, u64) {
     let (cpu_ns, inherited_peak_bytes) = own_rusage();
     let cpu_ns = cpu_ns.saturating_sub(CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed));
+    let carrier = crate::control::Pid::new(RECORD_CARRIER.load(std::sync::atomic::Ordering::Relaxed));
+    let cpu_ns = cpu_ns + carrier.and_then(|pid| process_cpu_ns(pid.get())).unwrap_or_default();
     // ru_maxrss outlives exec; the mark of the address space does not.
     let mut buffer = [0u8; 4096];
     let status = read_proc(std::process::id() as i32, "status", &mut buffer).map(crate::probe::status::parse);

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub enum RecordError {
     /// A system call failed: `action` is a verb phrase such as "create".
     Io { action: &'static str, path: PathBuf, source: io::Error },
+    /// The store did not take the record in time.
+    GivenUp { path: PathBuf, reason: &'static str },
     /// The target exists and overwriting was not asked for.
     Exists { path: PathBuf },
     /// Bytes that are no run file, or of a version this program does not know.
@@ -39,6 +41,9 @@ impl fmt::Display for RecordError {
         match self {
             RecordError::Io { action, path, source } => {
                 write!(f, "cannot {action} {}: {}", path.escape_default_lossy(), plain(source))
+            }
+            RecordError::GivenUp { path, reason } => {
+                write!(f, "the disk of {} does not answer: {reason}", path.escape_default_lossy())
             }
             RecordError::Exists { path } => {
                 write!(f, "{} exists already; use --force to replace it", path.escape_default_lossy())

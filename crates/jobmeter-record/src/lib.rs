@@ -4,6 +4,7 @@
 //! whole or broken. docs/run-file.md describes the bytes.
 
 mod attach;
+mod carrier;
 pub mod clock;
 mod digest;
 pub mod downsample;
@@ -25,6 +26,7 @@ mod varint;
 mod writer;
 
 pub use attach::{Attached, PhaseCall};
+pub use carrier::CarrierKind;
 pub use digest::Digest;
 pub use error::RecordError;
 pub use jobmeter_core::text;

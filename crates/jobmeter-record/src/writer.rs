@@ -1,19 +1,33 @@
-//! The writing end of a run file. Columns and events wait in a buffer; a tick sends everything with one
-//! `write`. Nothing here can stop the job: after a failed write the writer is dead and stays silent.
+//! The writing end of a run file. Columns and events wait in a buffer; a tick sends everything with one `write`, which
+//! a [`Carrier`] makes, so that no call here waits for the disk. Nothing here can stop the job: after a failed write,
+//! or when too much waits, the writer is dead and stays silent.
 
+use crate::carrier::{Carrier, CarrierKind, Origin, PATIENCE};
 use crate::digest::Digest;
 use crate::error::RecordError;
 use crate::event_codec::{encode_column, encode_event};
 use crate::frame::{self, Footer, FrameKind, MAX_FRAME};
 use crate::lane::usual_quantum;
-use crate::output::{Output, Target};
+use crate::output::{SharedBuffer, Target};
+use crate::place::{self, AsideFile};
 use crate::tick::TickCodec;
 use crate::varint;
+use jobmeter_core::control::Pid;
 use jobmeter_core::{Column, Event, RunInfo, Sink, Summary};
 use serde::Serialize;
+use std::fs::File;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Instant;
 
 /// A storm of events between two ticks does not make the buffer grow beyond about this.
 const PENDING_LIMIT: usize = 256 << 10;
+
+#[derive(Debug)]
+enum Output {
+    File(Carrier),
+    Memory(SharedBuffer),
+}
 
 #[derive(Debug)]
 pub struct Writer {
@@ -30,22 +44,53 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the file (or takes the memory). The header is written with the first tick, or by
-    /// [`Writer::flush`].
+    /// Creates the file (or takes the memory) and writes the header. A file is written by a thread; this waits for
+    /// the file, but less than a second: after that it may still come to be.
     pub fn create(target: Target, info: &RunInfo) -> Result<Writer, RecordError> {
-        let mut pending = Vec::with_capacity(8 << 10);
-        pending.extend_from_slice(&frame::preamble());
-        put_json(&mut pending, FrameKind::Header, info)?;
+        let writer = Writer::start(target, info, CarrierKind::Thread)?;
+        if let Output::File(carrier) = &writer.output {
+            carrier.wait_for_file(Instant::now() + PATIENCE)?;
+        }
+        Ok(writer)
+    }
+
+    /// As [`Writer::create`], without waiting: that the file could not be made is said by [`Writer::error`] and by
+    /// [`Writer::finish`].
+    pub fn start(target: Target, info: &RunInfo, kind: CarrierKind) -> Result<Writer, RecordError> {
+        let mut first = Vec::with_capacity(8 << 10);
+        first.extend_from_slice(&frame::preamble());
+        put_json(&mut first, FrameKind::Header, info)?;
+        let written = first.len() as u64;
+        let output = match target {
+            Target::Memory(buffer) => {
+                buffer.append(&first);
+                Output::Memory(buffer)
+            }
+            Target::New(path) => Output::File(Carrier::start(kind, path, Origin::New, first)?),
+            Target::Stored(path) => Output::File(Carrier::start(kind, path, Origin::Stored, first)?),
+            Target::Replace(path) => {
+                let file = replace_in_time(&path)?;
+                Output::File(Carrier::start(kind, path, Origin::Opened(file), first)?)
+            }
+        };
         Ok(Writer {
-            output: Output::create(target)?,
+            output,
             codec: TickCodec::default(),
-            pending,
+            pending: Vec::with_capacity(8 << 10),
             scratch: Vec::with_capacity(256),
             definitions: Vec::new(),
-            written: 0,
+            written,
             error: None,
             dead: false,
         })
+    }
+
+    /// The process that writes, where it is one: a child of ours that is no part of the job.
+    pub fn carrier_pid(&self) -> Option<Pid> {
+        match &self.output {
+            Output::File(carrier) => carrier.pid(),
+            Output::Memory(_) => None,
+        }
     }
 
     /// The first failure. Everything up to the tick before it is in the file.
@@ -53,7 +98,7 @@ impl Writer {
         self.error.as_ref()
     }
 
-    /// Bytes of the file so far, without what still waits for the next tick.
+    /// Bytes handed over to the file so far, without what still waits for the next tick.
     pub fn written_bytes(&self) -> u64 {
         self.written
     }
@@ -63,24 +108,46 @@ impl Writer {
         if self.dead || self.pending.is_empty() {
             return;
         }
-        match self.output.append(self.written, &self.pending) {
-            Ok(()) => self.written += self.pending.len() as u64,
-            Err(error) => {
-                self.error = Some(error);
-                self.dead = true;
-                self.scratch = Vec::new();
+        let count = self.pending.len() as u64;
+        let sent = match &self.output {
+            Output::Memory(buffer) => {
+                buffer.append(&self.pending);
+                self.pending.clear();
+                Ok(true)
             }
+            Output::File(carrier) => carrier.offer(&mut self.pending),
+        };
+        match sent {
+            Ok(true) => self.written += count,
+            // The disk is slow: with the next tick, then.
+            Ok(false) => {}
+            Err(error) => self.fail(error),
         }
-        self.pending.clear();
     }
 
-    /// Adds the trailer and ends the file. Returns the first failure of the whole run, if there was one.
-    /// Calls after this one do nothing.
+    fn fail(&mut self, error: RecordError) {
+        self.error = Some(error);
+        self.dead = true;
+        self.pending = Vec::new();
+        self.scratch = Vec::new();
+    }
+
+    /// Adds the trailer and ends the file; waits for the disk less than a second. Returns the first failure of
+    /// the whole run, if there was one. Calls after this one do nothing.
     pub fn finish(&mut self, summary: &Summary) -> Result<(), RecordError> {
         if !self.dead {
             self.put_trailer(summary)?;
-            self.flush();
+            self.written += self.pending.len() as u64;
+            let ended = match &mut self.output {
+                Output::Memory(buffer) => {
+                    buffer.append(&self.pending);
+                    Ok(())
+                }
+                Output::File(carrier) => carrier.finish(&mut self.pending),
+            };
+            self.pending = Vec::new();
             self.dead = true;
+            ended?;
         }
         self.error.take().map_or(Ok(()), Err)
     }
@@ -137,6 +204,24 @@ impl Sink for Writer {
         frame::put(&mut self.pending, FrameKind::Tick, &self.scratch);
         self.flush();
     }
+}
+
+/// A new file in the place of another, unless the disk does not answer.
+fn replace_in_time(path: &Path) -> Result<File, RecordError> {
+    let (sender, receiver) = channel();
+    let wanted = path.to_owned();
+    let replace = move || -> Result<File, RecordError> {
+        place::refuse_stream(&wanted)?;
+        Ok(AsideFile::create(&wanted, true)?.publish()?.into_file())
+    };
+    std::thread::Builder::new()
+        // Nobody listens any more when it took too long.
+        .spawn(move || drop(sender.send(replace())))
+        .map_err(|error| RecordError::io("replace", path, error))?;
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        let reason = "it could not be replaced within 0.8 s";
+        Err(RecordError::GivenUp { path: path.to_owned(), reason })
+    })
 }
 
 fn put_json<T: Serialize>(out: &mut Vec<u8>, kind: FrameKind, value: &T) -> Result<(), RecordError> {

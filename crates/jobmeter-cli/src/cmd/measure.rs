@@ -2,10 +2,11 @@
 
 use super::out;
 use crate::config::Settings;
+use jobmeter_core::control::Pid;
 use jobmeter_core::summary::{Limits, RunInfo, Summary};
 use jobmeter_core::supervise::usable_cores;
 use jobmeter_core::units::parse_duration_ns;
-use jobmeter_record::{Store, Target, Writer, id, place, redact};
+use jobmeter_record::{CarrierKind, RecordError, Store, Target, Writer, id, place, redact};
 use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -156,28 +157,30 @@ impl MeasureArgs {
         }
     }
 
-    /// The record, where one is kept. That it cannot be kept is a warning: the job goes first.
+    /// The record, where one is kept. That it cannot be kept is a warning: the job goes first. Waits for no disk; a
+    /// store that fails is found out at the end.
     pub(crate) fn open_record(&self, info: &RunInfo) -> (Option<Record>, Option<String>) {
         if self.no_record {
             return (None, None);
         }
-        let opened = match &self.record {
-            Some(path) if self.force => {
-                Writer::create(Target::Replace(path.clone()), info).map(|writer| (writer, path.clone()))
-            }
-            Some(path) => {
-                Writer::create(Target::New(path.clone()), info).map(|writer| (writer, path.clone()))
-            }
+        let placed = match &self.record {
+            Some(path) if self.force => Ok((Target::Replace(path.clone()), path.clone())),
+            Some(path) => Ok((Target::New(path.clone()), path.clone())),
             None => {
                 let store = match &self.store {
                     Some(directory) => Ok(Store::at(directory)),
                     None => Store::open_default(),
                 };
-                store.and_then(|store| Ok((store.create(info)?, store.path_of(&info.id)?)))
+                store.and_then(|store| Ok((store.target(info)?, store.path_of(&info.id)?)))
             }
         };
+        let opened =
+            placed.and_then(|(target, path)| Ok((Writer::start(target, info, CarrierKind::Process)?, path)));
         match opened {
-            Ok((writer, path)) => (Some(Record { writer: Arc::new(Mutex::new(writer)), path }), None),
+            Ok((writer, path)) => {
+                writer.carrier_pid().into_iter().for_each(jobmeter_core::sys::charge_record_carrier);
+                (Some(Record { writer: Arc::new(Mutex::new(writer)), path }), None)
+            }
             Err(error) => (None, Some(format!("no record is kept: {error}"))),
         }
     }
@@ -236,10 +239,24 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// The process that writes the file: a child of ours, and no part of the job.
+    pub(crate) fn carrier_pid(&self) -> Option<Pid> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).carrier_pid()
+    }
+
     /// Ends the file; the sentence to warn with when something was lost.
     pub(crate) fn finish(&self, summary: &Summary) -> Option<String> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.finish(summary).err().map(|error| format!("the record is incomplete: {error}"))
+        writer.finish(summary).err().map(|error| match error {
+            // The process that writes tries once to make it.
+            RecordError::Exists { .. }
+            | RecordError::Invalid(_)
+            | RecordError::Io { action: "create", .. } => {
+                format!("no record is kept: {error}")
+            }
+            RecordError::GivenUp { .. } => format!("the record is given up: {error}"),
+            error => format!("the record is incomplete: {error}"),
+        })
     }
 }
 

@@ -143,6 +143,7 @@ fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> 
     let info = args.measure.info("run", command, supervisor.pid().get(), &limits);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
+        record.carrier_pid().into_iter().for_each(|pid| supervisor.meter.exclude(pid));
         supervisor.meter.add_sink(Box::new(record.writer.clone()));
     }
     if let Some(text) = trouble {

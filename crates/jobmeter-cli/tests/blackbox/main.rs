@@ -27,6 +27,7 @@ mod selectors;
 mod show;
 mod signals;
 mod status;
+mod stores_that_hang;
 mod streams;
 mod sub_tracking;
 mod terminal;

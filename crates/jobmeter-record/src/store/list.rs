@@ -157,6 +157,8 @@ impl Store {
                 }
                 // Removed by somebody else between the listing and the look.
                 Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => {}
+                // A meter has just made it and not written yet, or a disk was full before the first byte.
+                Err(_) if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() == 0) => {}
                 Err(error) => listing.unreadable.push((path, error)),
             }
         }

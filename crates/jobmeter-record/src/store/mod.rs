@@ -15,8 +15,6 @@ use crate::output::Target;
 use crate::writer::Writer;
 use jobmeter_core::RunInfo;
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXTENSION: &str = "jobmeter";
@@ -65,21 +63,14 @@ impl Store {
         )))
     }
 
-    /// A new run file in the store, which is made (mode 0700) when it is not there. One system call
-    /// when it is.
+    /// The place of a new run. The store is made (mode 0700) when it is not there.
+    pub fn target(&self, info: &RunInfo) -> Result<Target, RecordError> {
+        self.path_of(&info.id).map(Target::Stored)
+    }
+
+    /// A new run file in the store, written by a thread.
     pub fn create(&self, info: &RunInfo) -> Result<Writer, RecordError> {
-        let path = self.path_of(&info.id)?;
-        match Writer::create(Target::New(path.clone()), info) {
-            Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => {
-                DirBuilder::new()
-                    .recursive(true)
-                    .mode(0o700)
-                    .create(&self.directory)
-                    .map_err(|error| RecordError::io("create", &self.directory, error))?;
-                Writer::create(Target::New(path), info)
-            }
-            result => result,
-        }
+        Writer::create(self.target(info)?, info)
     }
 }
 

@@ -146,7 +146,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(output: Output, summary: Option<Summary>) -> Run {
+    pub(crate) fn new(output: Output, summary: Option<Summary>) -> Run {
         let status = output.status;
         Run {
             code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()),

@@ -1,0 +1,150 @@
+//! A store that does not answer: frozen, or a server that is gone. The job, its signals, its time limit and its end do
+//! not wait for it; what is lost is the record, with one warning.
+
+use crate::help::{JOBMETER, Room, Run, is_root, is_running, not_here, send, wait_until};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The bounds are the promise plus what a busy machine adds.
+const SLACK: Duration = Duration::from_millis(500);
+const SIGNAL_BOUND: Duration = Duration::from_millis(100);
+const EXIT_BOUND: Duration = Duration::from_secs(1);
+
+/// An ext4 file system in a file, thawed and unmounted at the end whatever happened.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(room: &Room) -> Option<Disk> {
+        let (image, at) = (room.path("image"), room.path("disk"));
+        std::fs::create_dir(&at).expect("make the mount point");
+        std::fs::File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("make the image");
+        let made = quiet("mkfs.ext4", &["-q".as_ref(), image.as_ref()])
+            && quiet("mount", &["-o".as_ref(), "loop".as_ref(), image.as_ref(), at.as_ref()]);
+        made.then_some(Disk(at))
+    }
+
+    fn freeze(&self) -> bool {
+        quiet("fsfreeze", &["-f".as_ref(), self.0.as_ref()])
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        quiet("fsfreeze", &["-u".as_ref(), self.0.as_ref()]);
+        // What hung in the store goes when it thaws; until then it is busy.
+        let gone = || quiet("umount", &[self.0.as_ref()]);
+        let began = Instant::now();
+        while !gone() && began.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn quiet(program: &str, arguments: &[&Path]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn warnings_about_the_record(stderr: &str) -> usize {
+    stderr.lines().filter(|line| line.contains("record is given up")).count()
+}
+
+/// A job that writes when it got TERM and ends at once, with status 3.
+const UNTIL_TERM: &str = "trap 'date +%s%N > got; echo bye; exit 3' TERM; echo ready > ready; \
+                          while :; do sleep 0.01; done";
+
+/// Starts the job, makes the store hang, sends TERM; how long until the job had it, and until all was over.
+fn terminated(room: &Room, mut command: Command, hang: impl FnOnce()) -> (Duration, Duration, Run) {
+    command.current_dir(&room.dir).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("start jobmeter");
+    wait_until("the job runs", || room.path("ready").exists());
+    hang();
+    let meter = if command.get_program() == JOBMETER { child.id() } else { only_child(child.id()) };
+    // Longer than some ticks: they find a store that hangs.
+    std::thread::sleep(Duration::from_millis(300));
+    let sent_ns = unix_ns();
+    send(meter, libc::SIGTERM);
+    // Not by the end of strace, which waits for whom it delays.
+    wait_until("jobmeter has ended", || !is_running(meter));
+    let all = Duration::from_nanos((unix_ns() - sent_ns) as u64);
+    let run = Run::new(child.wait_with_output().expect("wait"), None);
+    let got_ns: u128 = room.text("got").trim().parse().expect("a time");
+    (Duration::from_nanos(got_ns.saturating_sub(sent_ns) as u64), all, run)
+}
+
+fn unix_ns() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_nanos()
+}
+
+/// The process that `strace` runs.
+fn only_child(pid: u32) -> u32 {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let text = std::fs::read_to_string(path).expect("the children of strace");
+    text.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a child")
+}
+
+fn assert_unharmed(signal_after: Duration, all: Duration, run: &Run) {
+    eprintln!("signal after {signal_after:?}, all over after {all:?}");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert_eq!(run.stdout, b"bye\n");
+    assert_eq!(warnings_about_the_record(&run.stderr), 1, "{}", run.stderr);
+    assert!(signal_after < SIGNAL_BOUND + SLACK, "the signal took {signal_after:?}");
+    assert!(all < EXIT_BOUND + SLACK, "the end took {all:?}");
+}
+
+#[test]
+fn a_frozen_store_holds_up_neither_signals_nor_the_end() {
+    if !is_root() {
+        return not_here("a file system may only be mounted and frozen by root");
+    }
+    let room = Room::new("frozen");
+    let Some(disk) = Disk::mount(&room) else {
+        return not_here("no loop mount of an ext4 image is to be had");
+    };
+    let mut command = room.jobmeter(&["run", "-i", "10ms", "--", "sh", "-c", UNTIL_TERM]);
+    command.env("JOBMETER_STORE", disk.0.join("store"));
+    let mut is_frozen = false;
+    let (signal_after, all, run) = terminated(&room, command, || is_frozen = disk.freeze());
+    if !is_frozen {
+        return not_here("fsfreeze is missing or not allowed");
+    }
+    assert_unharmed(signal_after, all, &run);
+}
+
+#[test]
+fn a_store_frozen_from_the_start_keeps_the_time_limit() {
+    if !is_root() {
+        return not_here("a file system may only be mounted and frozen by root");
+    }
+    let room = Room::new("frozen-early");
+    let Some(disk) = Disk::mount(&room).filter(Disk::freeze) else {
+        return not_here("no loop mount of an ext4 image is to be had, or it cannot be frozen");
+    };
+    let mut command = room.jobmeter(&["run", "--timeout", "500ms", "--", "sh", "-c", "echo fine; sleep 30"]);
+    command.env("JOBMETER_STORE", disk.0.join("store"));
+    let began = Instant::now();
+    let run = room.finish(command);
+    let took = began.elapsed();
+    assert_eq!(run.code, 124, "{}", run.stderr);
+    assert_eq!(run.stdout, b"fine\n");
+    assert_eq!(warnings_about_the_record(&run.stderr), 1, "{}", run.stderr);
+    assert!(took < Duration::from_millis(500) + EXIT_BOUND + SLACK, "{took:?}");
+}
+
+/// Without any privilege: every write to the record takes five seconds.
+#[test]
+fn a_slow_store_holds_up_neither_signals_nor_the_end() {
+    if !quiet("strace", &["-V".as_ref()]) {
+        return not_here("strace is missing");
+    }
+    let room = Room::new("slow");
+    let record = room.file("slow.jobmeter");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-P", &record, "-e", "trace=write"]);
+    command.args(["-e", "inject=write:delay_enter=5000000:when=3+"]);
+    command.args([JOBMETER, "run", "-i", "10ms", "--record", &record, "--", "sh", "-c", UNTIL_TERM]);
+    let (signal_after, all, run) = terminated(&room, command, || {});
+    assert_unharmed(signal_after, all, &run);
+}
