@@ -103,6 +103,11 @@ impl Writer {
         self.written
     }
 
+    /// Whether something waits that was not handed over yet: since the last tick, or because the disk is slow.
+    pub fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// Sends what waits, for events that must not wait for the next tick.
     pub fn flush(&mut self) {
         if self.dead || self.pending.is_empty() {

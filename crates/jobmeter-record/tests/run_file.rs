@@ -275,6 +275,7 @@ fn a_growing_run_can_be_read_from_memory_and_from_its_file() {
     let mut job = SteadyJob::new();
     job.define_all(&mut writer);
     writer.tick(job.t_ns, &job.values);
+    wait_for_file(&mut writer, &path);
     let run = Run::open(&path).unwrap();
     let mut frames = run.frames();
     let mut ticks = 0;
@@ -283,5 +284,19 @@ fn a_growing_run_can_be_read_from_memory_and_from_its_file() {
     }
     job.advance();
     writer.tick(job.t_ns, &job.values);
+    wait_for_file(&mut writer, &path);
     assert_eq!((ticks, run.replay(&mut Story::default()).ticks), (1, 2));
+}
+
+/// Until the last tick has arrived: the file is written beside us.
+fn wait_for_file(writer: &mut Writer, path: &std::path::Path) {
+    let began = std::time::Instant::now();
+    let mut last = 0;
+    while last == 0 || std::fs::metadata(path).unwrap().len() < last {
+        assert!(began.elapsed().as_secs() < 60, "the file does not grow");
+        std::thread::yield_now();
+        // Handed over or not: after an empty flush nothing waits any more.
+        writer.flush();
+        last = if writer.has_pending() { 0 } else { writer.written_bytes() };
+    }
 }
