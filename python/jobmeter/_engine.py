@@ -78,6 +78,13 @@ def load(path: str) -> Recording:
     return _native.load(path)
 
 
+def write_file(path: str, data: bytes) -> None:
+    """Put a whole file in its place: what exists is replaced and keeps its mode, a link stays a link."""
+    from . import _native
+
+    _native.write_file(path, data)
+
+
 def gpus() -> List[Dict[str, Any]]:
     """The devices that a driver shows: `uuid`, `brand`, `name`, `memory_total_bytes`, `mig_parent` of an instance."""
     from . import _native

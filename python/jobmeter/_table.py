@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 if TYPE_CHECKING:
@@ -73,11 +72,9 @@ class Table:
         writer.writerow(_safe(name) for name in self.column_names)
         writer.writerows([_safe(v) for v in row] for row in zip(*(self.column(n) for n in self.column_names)))
         if path is not None:
-            aside = f"{path}.part"
-            descriptor = os.open(aside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-            with open(descriptor, "w", newline="", encoding="utf-8") as file:
-                file.write(text.getvalue())
-            os.replace(aside, path)
+            from . import _engine
+
+            _engine.write_file(path, text.getvalue().encode("utf-8"))
         return text.getvalue()
 
     def __repr__(self) -> str:

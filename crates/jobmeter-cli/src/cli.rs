@@ -107,6 +107,7 @@ fn parse() -> Result<Command, clap::Error> {
 }
 
 pub(crate) fn dispatch() -> u8 {
+    crate::trust::warn_of_ignored_variables();
     if let Some(words) = cmd::gpu_tracker::called_by_name() {
         return cmd::gpu_tracker::run(words);
     }

@@ -2,15 +2,18 @@
 //! `$XDG_CONFIG_HOME/jobmeter/config.toml`. They are read once, before the job starts, and never passed on to it.
 
 use crate::cmd::gpu::parse_intensity;
-use crate::cmd::measure::{Format, parse_cores, parse_interval, shown};
+use crate::cmd::measure::{Format, parse_cores, parse_interval, say, shown};
+use crate::trust::{self, Found, NOT_FROM_HERE};
 use clap::ValueEnum;
 use jobmeter_core::text::printable_within;
 use jobmeter_core::units::parse_duration_ns;
 use jobmeter_record::Store;
 use jobmeter_report::text::{Color, Units};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use toml::Value;
 
 /// A settings file is some lines; anything this large is another file.
@@ -91,12 +94,46 @@ impl Settings {
     /// The nearer source wins: environment, local file, the user's file.
     pub(crate) fn load() -> Result<Settings, String> {
         let mut settings = Settings::default();
-        if let Some(path) = user_file() {
-            settings.read_file(&path)?;
+        let mut warnings = Vec::new();
+        if let Some(path) = user_file()
+            && let Some(file) = open_user_file(&path)?
+        {
+            match trust::is_callers(&file) {
+                true => settings.read_file(file, &path, &mut |_| false)?,
+                false => warnings.push(trust::warn_untrusted(&path, "it is not the caller's")),
+            }
         }
-        settings.read_file(Path::new(LOCAL_FILE))?;
+        settings.read_local(Path::new(LOCAL_FILE), &mut warnings)?;
         settings.read_environment()?;
+        // Who asks for a run in the store loads the settings a second time.
+        static SAID: Once = Once::new();
+        SAID.call_once(|| warnings.iter().for_each(|text| say(&format!("jobmeter: warning: {text}"))));
         Ok(settings)
+    }
+
+    /// The file of the working directory, which anybody may have put there: a file of others is passed over.
+    fn read_local(&mut self, path: &Path, warnings: &mut Vec<String>) -> Result<(), String> {
+        let file = match trust::open_own(path).map_err(|error| cannot_read(path, &error))? {
+            Found::Nothing => return Ok(()),
+            Found::Untrusted(reason) => {
+                warnings.push(trust::warn_untrusted(path, &reason));
+                return Ok(());
+            }
+            Found::Trusted(file) => file,
+        };
+        let mut is_elsewhere = |key: &str| {
+            let is_elsewhere = NOT_FROM_HERE.contains(&key);
+            if is_elsewhere {
+                warnings.push(format!(
+                    "{}: {key} is not taken from the working directory; write it into {} or set JOBMETER_{}",
+                    shown(path),
+                    user_file().map_or_else(|| "the user's config.toml".to_owned(), |path| shown(&path)),
+                    key.to_uppercase()
+                ));
+            }
+            is_elsewhere
+        };
+        self.read_file(file, path, &mut is_elsewhere)
     }
 
     fn read_environment(&mut self) -> Result<(), String> {
@@ -114,8 +151,14 @@ impl Settings {
         Ok(())
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<(), String> {
-        let Some(text) = read_small_file(path)? else { return Ok(()) };
+    /// `skips` says of a key that it does not count here.
+    fn read_file(
+        &mut self,
+        file: File,
+        path: &Path,
+        skips: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<(), String> {
+        let text = read_small_file(file, path)?;
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let at = error.span().map_or(0, |span| span.start.min(text.len()));
             let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -132,6 +175,9 @@ impl Settings {
                     known.join(", ")
                 ));
             };
+            if skips(key) {
+                continue;
+            }
             let wrong = |error: String| format!("{}: {key}: {}", shown(path), one_line(&error));
             set(self, &text_of(value).map_err(wrong)?, folder).map_err(wrong)?;
         }
@@ -161,19 +207,23 @@ fn user_file() -> Option<PathBuf> {
 }
 
 /// `None` where there is no such file, which costs one failed open.
-fn read_small_file(path: &Path) -> Result<Option<String>, String> {
-    let cannot = |error: std::io::Error| format!("cannot read the settings in {}: {error}", shown(path));
+fn open_user_file(path: &Path) -> Result<Option<File>, String> {
     // A pipe of that name must not hold up the job.
-    let opened = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    let file = match opened {
-        Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
+    match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         // Behind a folder of somebody else, as after `sudo -u` with another's home, there is nothing for us.
-        Err(_) if path.metadata().is_err() => return Ok(None),
-        Err(error) => return Err(cannot(error)),
-    };
+        Err(_) if path.metadata().is_err() => Ok(None),
+        Err(error) => Err(cannot_read(path, &error)),
+    }
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot read the settings in {}: {error}", shown(path))
+}
+
+fn read_small_file(file: File, path: &Path) -> Result<String, String> {
+    let cannot = |error: std::io::Error| cannot_read(path, &error);
     if !file.metadata().map_err(cannot)?.is_file() {
         return Err(format!("{} is not a plain file, so it holds no settings; move it away", shown(path)));
     }
@@ -183,7 +233,7 @@ fn read_small_file(path: &Path) -> Result<Option<String>, String> {
         return Err(format!("{} is larger than 1 MiB, so it cannot be a file of settings", shown(path)));
     }
     let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|_| format!("{} is not UTF-8 text, so it holds no settings", shown(path)))
+    text.map_err(|_| format!("{} is not UTF-8 text, so it holds no settings", shown(path)))
 }
 
 /// The run store, for everything that looks for runs.

@@ -8,6 +8,7 @@ mod cmd;
 mod config;
 mod math;
 mod streams;
+mod trust;
 
 use std::panic;
 

@@ -2,6 +2,7 @@
 
 use crate::error::GpuError;
 use crate::visible::JobEnv;
+use jobmeter_core::elevated::is_elevated;
 use jobmeter_core::sys::monotonic_ns;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -111,8 +112,12 @@ impl GpuConfig {
         }
     }
 
-    /// The NVML file named by option or environment, if any.
+    /// The NVML file named by option or environment, if any. With more rights than our caller's we load nothing that
+    /// the caller names.
     pub(crate) fn nvml_named(&self) -> Option<PathBuf> {
+        if is_elevated() {
+            return None;
+        }
         self.nvml_path.clone().or_else(|| named("JOBMETER_NVML_PATH"))
     }
 
@@ -173,9 +178,10 @@ impl Absence {
     }
 }
 
-/// The path in an environment variable; an empty one counts as not set.
+/// The path in an environment variable; an empty one counts as not set, and none counts for a program that has more
+/// rights than whoever set it.
 fn named(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
+    std::env::var_os(variable).filter(|path| !path.is_empty() && !is_elevated()).map(PathBuf::from)
 }
 
 fn has_card(folder: &Path) -> bool {

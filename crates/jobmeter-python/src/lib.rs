@@ -4,6 +4,7 @@
 mod arrow;
 mod background;
 mod devices;
+mod files;
 mod guidance;
 mod host;
 mod hub;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _native {
     use super::*;
 
+    #[pymodule_export]
+    use crate::files::write_file;
     #[pymodule_export]
     use crate::host::{CloudSearch, cloud_facts, cloud_info, host_info, server_info};
     #[pymodule_export]

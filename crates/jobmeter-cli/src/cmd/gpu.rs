@@ -1,6 +1,8 @@
 //! What `run` and `attach` have to say of GPUs and energy.
 
 use crate::config::Settings;
+use crate::trust;
+use jobmeter_core::elevated::is_elevated;
 use jobmeter_core::meter::Meter;
 use jobmeter_core::summary::Summary;
 use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
@@ -55,8 +57,11 @@ impl GpuArgs {
         self.carbon_intensity = self.carbon_intensity.or(settings.carbon_intensity);
     }
 
-    /// Refuses a list of GPUs that names none or a wrong one, before the job begins.
+    /// Refuses a list of GPUs that names none or a wrong one, before the job begins. Says what is ignored.
     pub(crate) fn check(&self) -> Result<(), String> {
+        if self.nvml.is_some() && is_elevated() {
+            trust::warn_ignored("--nvml");
+        }
         if self.gpu_uuids.is_none() {
             return Ok(());
         }

@@ -32,4 +32,5 @@ mod streams;
 mod sub_tracking;
 mod terminal;
 mod timeout;
+mod trust;
 mod units;
