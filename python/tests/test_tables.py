@@ -67,6 +67,25 @@ def test_csv(run: jobmeter.Tracker, tmp_path: Path) -> None:
     assert '"\'=cmd|' in hostile.marks().to_csv()
 
 
+def test_csv_follows_no_planted_name_and_keeps_the_link(run: jobmeter.Tracker, tmp_path: Path) -> None:
+    path, victim = tmp_path / "out.csv", tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "out.csv.part").symlink_to(victim)
+    text = run.to_csv(str(path))
+    assert path.read_text() == text and victim.read_text() == "precious"
+    path.chmod(0o640)
+    (tmp_path / "link").symlink_to(path)
+    path.write_text("old")
+    run.to_csv(str(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink() and path.read_text() == text
+    assert path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileNotFoundError, match="folder does not exist"):
+        run.to_csv(str(tmp_path / "missing" / "out.csv"))
+    with pytest.raises(IsADirectoryError):
+        run.to_csv(str(tmp_path))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "out.csv", "out.csv.part", "victim"]
+
+
 def test_missing_columns_are_told(run: jobmeter.Tracker) -> None:
     with pytest.raises(KeyError, match="there is no column"):
         run.samples()["nope"]
