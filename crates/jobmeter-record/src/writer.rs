@@ -10,6 +10,7 @@ use crate::frame::{self, Footer, FrameKind, MAX_FRAME};
 use crate::lane::usual_quantum;
 use crate::output::{SharedBuffer, Target};
 use crate::place::{self, AsideFile};
+use crate::redact;
 use crate::tick::TickCodec;
 use crate::varint;
 use jobmeter_core::control::Pid;
@@ -41,6 +42,8 @@ pub struct Writer {
     written: u64,
     error: Option<RecordError>,
     dead: bool,
+    /// Secrets in the names of marks are replaced.
+    redacts: bool,
 }
 
 impl Writer {
@@ -82,6 +85,7 @@ impl Writer {
             written,
             error: None,
             dead: false,
+            redacts: true,
         })
     }
 
@@ -91,6 +95,11 @@ impl Writer {
             Output::File(carrier) => carrier.pid(),
             Output::Memory(_) => None,
         }
+    }
+
+    /// From now on marks are written as the job named them.
+    pub fn keep_secrets(&mut self) {
+        self.redacts = false;
     }
 
     /// The first failure. Everything up to the tick before it is in the file.
@@ -187,7 +196,16 @@ impl Sink for Writer {
             return;
         }
         self.scratch.clear();
-        encode_event(&mut self.scratch, event);
+        match event {
+            Event::Mark { t_ns, name, kind, pid, tid } if self.redacts => {
+                let name = redact::text(name);
+                encode_event(
+                    &mut self.scratch,
+                    &Event::Mark { t_ns: *t_ns, name, kind: *kind, pid: *pid, tid: *tid },
+                );
+            }
+            event => encode_event(&mut self.scratch, event),
+        }
         if self.scratch.len() >= MAX_FRAME {
             let text = format!("an event of {} bytes was left out of the record", self.scratch.len());
             self.scratch = Vec::new();

@@ -69,7 +69,7 @@ pub(crate) struct MeasureArgs {
     /// Keep no record
     #[arg(long, help_heading = "Record")]
     pub(crate) no_record: bool,
-    /// Store the command line as it is, secrets included
+    /// Store command line, names, tags and marks as they are, secrets included
     #[arg(long, help_heading = "Record")]
     pub(crate) no_redact: bool,
     /// From the configuration.
@@ -133,11 +133,10 @@ impl MeasureArgs {
 
     pub(crate) fn info(&self, mode: &str, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
         let started_unix_ns = jobmeter_core::sys::realtime_ns();
-        let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let command = if self.no_redact { words } else { redact::argv(&words) };
+        let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let tags: BTreeMap<String, String> = self.tags.iter().cloned().collect();
         let (host, kernel) = names();
-        RunInfo {
+        let mut info = RunInfo {
             id: id::new_run_id(started_unix_ns),
             jobmeter_version: env!("CARGO_PKG_VERSION").to_owned(),
             mode: mode.to_owned(),
@@ -154,7 +153,11 @@ impl MeasureArgs {
             expected_cores: self.expected_cores.unwrap_or_else(|| usable_cores(limits)),
             system_cores: jobmeter_core::cpus::online().len() as u32,
             ..RunInfo::default()
+        };
+        if !self.no_redact {
+            redact::run_info(&mut info);
         }
+        info
     }
 
     /// The record, where one is kept. That it cannot be kept is a warning: the job goes first. Waits for no disk; a
@@ -177,8 +180,11 @@ impl MeasureArgs {
         let opened =
             placed.and_then(|(target, path)| Ok((Writer::start(target, info, CarrierKind::Process)?, path)));
         match opened {
-            Ok((writer, path)) => {
+            Ok((mut writer, path)) => {
                 writer.carrier_pid().into_iter().for_each(jobmeter_core::sys::charge_record_carrier);
+                if self.no_redact {
+                    writer.keep_secrets();
+                }
                 (Some(Record { writer: Arc::new(Mutex::new(writer)), path }), None)
             }
             Err(error) => (None, Some(format!("no record is kept: {error}"))),

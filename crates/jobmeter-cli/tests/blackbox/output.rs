@@ -123,7 +123,8 @@ fn secrets_are_redacted_unless_asked_otherwise() {
     ];
     let seen = |options: &[&str]| {
         let _ = std::fs::remove_dir_all(room.path("store"));
-        let run = room.run(options, &command);
+        let named = ["--name", "try password=hunter2-xyz", "--tag", "api_token=hunter2-xyz"];
+        let run = room.run(&[options, &named].concat(), &command);
         assert_eq!(run.code, 0, "{}", run.stderr);
         let records: Vec<u8> = room
             .store_files()
