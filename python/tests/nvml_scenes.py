@@ -37,9 +37,11 @@ def scenes() -> Dict[str, List[Dict[str, Any]]]:
         "one-process": [gpu(0, compute=[process("main", 100 * MIB)], samples=USED[:1])],
         "nobody": [gpu(0, memory_used=0, gpu_util=0)],
         "two-processes": [gpu(0, compute=BOTH, samples=USED)],
-        "two-devices": [gpu(0, compute=BOTH, samples=USED), gpu(1, compute=BOTH[:1], samples=[{"pid": "main", "sm": 99}])],
+        "two-devices": [gpu(0, compute=BOTH, samples=USED),
+                        gpu(1, compute=BOTH[:1], samples=[{"pid": "main", "sm": 99}])],
         "reserve": [gpu(0, memory_reserved=600 * MIB, compute=BOTH, samples=USED)],
-        "odd-bytes": [gpu(0, memory_used=123_456_789, memory_total=16_000_000_001, compute=[process("main", 4097)], samples=USED[:1])],
+        "odd-bytes": [gpu(0, memory_used=123_456_789, memory_total=16_000_000_001, compute=[process("main", 4097)],
+                          samples=USED[:1])],
         "no-utilisation": [{k: v for k, v in gpu(0, compute=BOTH).items() if k not in ("gpu_util", "samples")}],
         "no-memory-of-processes": [gpu(0, compute=[process("main", None), process("one", None)], samples=USED)],
         "some-memory-of-processes": [gpu(0, compute=[process("main", 5 * MIB), process("one", None)], samples=USED)],
@@ -47,7 +49,8 @@ def scenes() -> Dict[str, List[Dict[str, Any]]]:
         "both-lists": [gpu(0, compute=BOTH[:1], graphics=BOTH[:1], samples=USED[:1])],
         "idle": [gpu(0, gpu_util=0, compute=BOTH, samples=[])],
         "one-idle": [gpu(0, compute=BOTH, samples=USED[:1])],
-        "averaged": [gpu(0, compute=BOTH, samples=[recent("main", 20, 600), recent("one", 9, 500), recent("main", 41, 300)])],
+        "averaged": [gpu(0, compute=BOTH, samples=[
+            recent("main", 20, 600), recent("one", 9, 500), recent("main", 41, 300)])],
         "strangers-garbage": [gpu(0, compute=BOTH, samples=[
             *USED, {"pid": 4_190_000, "sm": 2_147_483_632, "garbage": True, "at_us": far},
             {"pid": 4_190_001, "sm": 100, "garbage": True, "at_us": 5}])],

@@ -94,6 +94,10 @@ def by_pid(table: Dict[str, Any]) -> Dict[int, Any]:
     return {int(pid): value for pid, value in table.items()}
 
 
+def ppm(percent: Any) -> Any:
+    return None if percent is None else percent * 10_000
+
+
 def mib(value: Any) -> Any:
     return None if value is None else value // MIB
 
@@ -162,34 +166,32 @@ def test_the_commands_start(tmp_path: Path, words: List[str]) -> None:
     assert "Imaginary A100" in done.stdout and DRIVER in done.stdout, done.stdout
 
 
-# Where jobmeter says something else today; each is a gap in jobmeter-gpu, none of the double.
-JOBMETER_DIFFERS: set[str] = set()
+# Its samples lie before the first call; whether the job was known by then is a race.
+BEFORE_THE_RUN = "averaged"
 
 
 def test_jobmeter_says_the_same(tmp_path: Path) -> None:
-    jobs = {name: start_job(tmp_path / name, devices) for name, devices in SCENES.items()}
+    jobs = {name: start_job(tmp_path / name, SCENES[name]) for name in SCENES if name != BEFORE_THE_RUN}
     wrong = []
     for name, job in jobs.items():
         _, errors = job.communicate(timeout=300)
         assert job.returncode == 0, f"{name}: {errors}"
         found = json.loads((tmp_path / name / "summary.json").read_text())
         pid = int((tmp_path / name / "main.pid").read_text())
+        assert len(found["gpus"]) == len(SCENES[name])
         for device, shown in zip(SCENES[name], found["gpus"]):
             true, figures = truth(device, {"main": pid, "one": -1, "two": -2}), shown["figures"]
-            value = lambda key: figures.get(key, {}).get("value")  # noqa: E731
-            percent = lambda sm: None if sm is None else sm * 10_000  # noqa: E731
-            pairs = {
-                "device memory": (value("gpu_memory_bytes_max"), true["memory_used"]),
-                "device total": (value("gpu_memory_total_bytes_max"), true["memory_total"]),
-                "device use": (value("gpu_busy_ppm_max"), percent(true["gpu_util"])),
-                "job memory": (value("main_gpu_memory_bytes_max"), true["memory"].get(pid, 0)),
-                "job use": (
-                    value("main_gpu_busy_ppm_max"),
-                    percent(None if true["sm"] is None else true["sm"].get(pid, 0)),
-                ),
+            expected = {
+                "gpu_memory_bytes_max": true["memory_used"],
+                "gpu_memory_total_bytes_max": true["memory_total"],
+                "gpu_busy_ppm_max": ppm(true["gpu_util"]),
+                "main_gpu_memory_bytes_max": true["memory"].get(pid, 0),
+                "main_gpu_busy_ppm_max": ppm(None if true["sm"] is None else true["sm"].get(pid, 0)),
             }
-            wrong += [f"{name} {true['uuid']} {key}: {p[0]} for {p[1]}" for key, p in pairs.items() if p[0] != p[1]]
-    assert sorted({line.split()[0] for line in wrong}) == sorted(JOBMETER_DIFFERS), "\n".join(wrong)
+            for key, value in expected.items():
+                if figures[key].get("value") != value:
+                    wrong.append(f"{name} {true['uuid']} {key}: {figures[key]} for {value}")
+    assert not wrong, "\n".join(wrong)
 
 
 def start_job(folder: Path, devices: List[Dict[str, Any]]) -> "subprocess.Popen[str]":
@@ -206,6 +208,6 @@ def start_job(folder: Path, devices: List[Dict[str, Any]]) -> "subprocess.Popen[
         "JOBMETER_GPU_ROOT": str(folder / "root"),
     }  # fmt: skip
     return subprocess.Popen(
-        [os.environ.get("JOBMETER_BIN", "jobmeter"), *words, "sh", "-c", "echo $$ > main.pid; exec sleep 1"],
+        [os.environ.get("JOBMETER_BIN", "jobmeter"), *words, "sh", "-c", "echo $$ > main.pid; exec sleep 2"],
         cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
-from fake_driver import as_system_library
+from fake_driver import ROOT, as_system_library, library
 from nvml_scenes import MIB, gpu
 
 DRIVER = "570.86.10"
@@ -99,9 +99,9 @@ def test_process_lists_in_every_version(tmp_path: Path) -> None:
 count, room = c_uint(1), (Second * 1)()
 small = nvmlLib.nvmlDeviceGetComputeRunningProcesses_v3(device, byref(count), room), count.value
 detail = nvmlDeviceGetRunningProcessDetailList(device, nvmlProcessDetailList_v1, NVML_PROCESS_MODE_MPS)
-show(listed("nvmlDeviceGetComputeRunningProcesses", First), listed("nvmlDeviceGetComputeRunningProcesses_v2", Second),
-     listed("nvmlDeviceGetComputeRunningProcesses_v3", Second), listed("nvmlDeviceGetMPSComputeRunningProcesses_v3", Second),
-     small, [[one.pid, one.usedGpuMemory, one.usedGpuCcProtectedMemory] for one in detail],
+compute, mps = "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetMPSComputeRunningProcesses"
+show(listed(compute, First), listed(f"{compute}_v2", Second), listed(f"{compute}_v3", Second),
+     listed(f"{mps}_v3", Second), small, [[one.pid, one.usedGpuMemory, one.usedGpuCcProtectedMemory] for one in detail],
      [one.pid for one in nvmlDeviceGetGraphicsRunningProcesses(device)])
 """)  # fmt: skip
     assert first == [[7, 5 * MIB], [8, unknown]]
@@ -326,3 +326,44 @@ show(forked, int(ignored, 16) >> (signal.SIGCHLD - 1) & 1)
     assert found == [1, 1]
 
 
+
+
+def test_a_container_with_a_device(tmp_path: Path) -> None:
+    """A PID namespace of its own and a device to open: the driver lists the program under its own small number."""
+    state = tmp_path / "state.json"
+    devices = [gpu(0, compute=[{"pid": "main", "memory": MIB}], samples=[{"pid": "main", "sm": 9}])]
+    state.write_text(json.dumps({
+        "driver_version": "565.57.01", "devices": devices, "pid_namespace": {"host_pid_offset": 1000},
+    }))  # fmt: skip
+    program = f"""{PRELUDE}
+import os
+with open({str(tmp_path / "main.pid")!r}, "w") as file:
+    file.write(str(os.getpid()))
+gpu_file = open("/dev/nvidia0")
+(listed,), (sample,) = nvmlDeviceGetComputeRunningProcesses(device), nvmlDeviceGetProcessUtilization(device, 0)
+show(os.getpid(), listed.pid, listed.usedGpuMemory, sample.pid, os.readlink(f"/proc/self/fd/{{gpu_file.fileno()}}"))
+"""
+    done = subprocess.run(
+        [f"{ROOT}/testkit/fake-nvml/in-container", sys.executable, "-c", program], capture_output=True, text=True,
+        timeout=120, env={**as_system_library(tmp_path), "FAKE_NVML_STATE": str(state)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [1, 1, MIB, 1001, "/dev/nvidia0"]
+    assert not Path("/dev/nvidia0").is_file(), "nothing is left outside"
+
+
+@pytest.mark.parametrize(
+    "state, status, text",
+    [
+        ({"devices": [gpu(0)]}, 0, "GPU 0: Imaginary A100 (UUID: GPU-0)"),
+        ({"devices": []}, 6, "No devices were found"),
+        ({"driver_missing": True}, 9, "NVIDIA-SMI has failed"),
+    ],
+)
+def test_nvidia_smi_tells_by_its_status(tmp_path: Path, state: Dict[str, Any], status: int, text: str) -> None:
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    done = subprocess.run(
+        [str(Path(library()).with_name("nvidia-smi"))], capture_output=True, text=True, timeout=60,
+        env={"FAKE_NVML_STATE": str(tmp_path / "state.json")},
+    )  # fmt: skip
+    assert (done.returncode, text in done.stdout) == (status, True), done.stdout

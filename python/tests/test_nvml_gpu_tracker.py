@@ -1,4 +1,4 @@
-"""gpu-tracker 5.0.1 unchanged on the stand-in for nvidia-smi, and ours on the fake driver, in the same changing scene."""
+"""gpu-tracker 5.0.1, unchanged, on the stand-in for nvidia-smi, and ours on the fake driver, in the same scene."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ COURSE = [(100, 500, 20), (300, 900, 80), (200, 700, 50)]
 
 
 def scene() -> Dict[str, Any]:
-    frames = [
-        {"devices": [gpu(0, compute=[process("main", job * MIB)], memory_used=used * MIB, gpu_util=util), gpu(1, gpu_util=0)]}
-        for job, used, util in COURSE
-    ]  # fmt: skip
+    def busy(job: int, used: int, util: int) -> Dict[str, Any]:
+        return gpu(0, compute=[process("main", job * MIB)], memory_used=used * MIB, gpu_util=util)
+
+    frames = [{"devices": [busy(*second), gpu(1, gpu_util=0)]} for second in COURSE]
     return {"driver_version": "550.54.15", "frames": frames, "frame_ms": 1000, "start_with": "main"}
 
 
