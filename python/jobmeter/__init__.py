@@ -7,6 +7,8 @@
 Everything is imported on first use: `import jobmeter` itself costs next to nothing.
 """
 
+from ._forks import importing as _importing
+
 # Type checkers take this for typing.TYPE_CHECKING; importing typing would cost more than all the rest.
 TYPE_CHECKING = False
 
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
     from ._tracker import tracked as tracked
     from ._usage import Figure as Figure
     from ._usage import Usage as Usage
+    from ._warnings import JobmeterWarning as JobmeterWarning
 
     __version__: str
 
 _HOMES = {
     "Figure": "_usage",
+    "JobmeterWarning": "_warnings",
     "Run": "_run",
     "Table": "_table",
     "Tracker": "_tracker",
@@ -51,6 +55,7 @@ _SUBMODULES = {"compat"}
 
 __all__ = [
     "Figure",
+    "JobmeterWarning",
     "Run",
     "Table",
     "Tracker",
@@ -67,14 +72,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> "Any":
-    import importlib
+    with _importing:
+        import importlib
 
     if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        with _importing:
+            return importlib.import_module(f"{__name__}.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    with _importing:
+        value = getattr(importlib.import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 

@@ -1,13 +1,16 @@
 """The seam between Python and the native engine.
 
 Everything in this package measures, advises and reports through the functions below, and reads what was
-measured through the protocols. The native extension
-is imported on first use, so that `import jobmeter` stays cheap.
+measured through the protocols. This module is imported on first use, and the native extension with it, so that
+`import jobmeter` stays cheap.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from . import _native
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -58,8 +61,6 @@ def start(
     Without an `interval` (seconds), samples are close together at first and further apart later. A session that
     is `followed` hands out new rows while it goes on.
     """
-    from . import _native
-
     return _native.Session(
         pid=pid,
         interval_ns=None if interval is None else round(interval * 1e9),
@@ -73,8 +74,6 @@ def start(
 
 def load(path: str) -> Recording:
     """Open a run file written by `jobmeter run` or by `record=`."""
-    from . import _native
-
     return _native.load(path)
 
 
@@ -87,22 +86,16 @@ def write_file(path: str, data: bytes) -> None:
 
 def gpus() -> List[Dict[str, Any]]:
     """The devices that a driver shows: `uuid`, `brand`, `name`, `memory_total_bytes`, `mig_parent` of an instance."""
-    from . import _native
-
     return _native.gpus()
 
 
 def process_reading(pid: int, children: bool) -> Dict[str, Any]:
     """One reading of a process (and its descendants): cumulative counters and levels."""
-    from . import _native
-
     return _native.process_reading(pid, children)
 
 
 def system_reading() -> Dict[str, Any]:
     """One reading of the machine: cumulative counters and levels."""
-    from . import _native
-
     return _native.system_reading()
 
 
@@ -110,68 +103,42 @@ def recommend_resources(
     *, cores_mean: float, memory_mib: float, gpus_mean: float, gpus_max: float, vram_mib: float
 ) -> Dict[str, int]:
     """Cores, MiB, GPUs and MiB of VRAM to ask for, by the simple rule."""
-    from . import _native
-
     found = _native.recommend_resources(cores_mean, memory_mib, gpus_mean, gpus_max, vram_mib)
     return dict(zip(("cpu", "memory", "gpu", "vram"), found))
 
 
 def recommend_server(resources: Mapping[str, Optional[int]], filters: Dict[str, Any]) -> Dict[str, Any]:
     """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM."""
-    import json
-
-    from . import _native
-
     offer: Dict[str, Any] = json.loads(_native.recommend_server(json.dumps(dict(resources)), json.dumps(filters)))
     return offer
 
 
 def server_info() -> Dict[str, Any]:
     """Cores, memory and GPUs of this machine."""
-    import json
-
-    from . import _native
-
     info: Dict[str, Any] = json.loads(_native.server_info())
     return info
 
 
 def cloud_info(root: str, ask: bool) -> Dict[str, Any]:
     """Whose machine this is; a metadata service is asked only with `ask` and when the firmware names one."""
-    import json
-
-    from . import _native
-
     info: Dict[str, Any] = json.loads(_native.cloud_info(root, ask))
     return info
 
 
 def host_info() -> Dict[str, Any]:
     """Everything that is known of this machine."""
-    import json
-
-    from . import _native
-
     info: Dict[str, Any] = json.loads(_native.host_info())
     return info
 
 
 def cloud_facts(root: str, ask: bool) -> Dict[str, Any]:
     """Vendor, type, region and zone with their source and reason; unknown is `None`."""
-    import json
-
-    from . import _native
-
     info: Dict[str, Any] = json.loads(_native.cloud_facts(root, ask))
     return info
 
 
 def search_cloud(root: str = "/") -> Callable[[], Dict[str, Any]]:
     """Begin to find out whose machine this is, in the background; call what is returned once to wait for it."""
-    import json
-
-    from . import _native
-
     search = _native.CloudSearch(root)
 
     def found() -> Dict[str, Any]:
@@ -191,8 +158,6 @@ def page_of_rows(
     guidance: str,
 ) -> str:
     """The report's page of a run of which only its rows were kept."""
-    from . import _native
-
     return _native.page_of_rows(
         pid=pid,
         started_unix_ns=started_unix_ns,
@@ -205,6 +170,4 @@ def page_of_rows(
 
 def mark_outer(name: str, kind: str) -> None:
     """Pass a mark on to the run that wraps this process; without one, nothing happens."""
-    from . import _native
-
     _native.mark_outer(name, kind)

@@ -6,10 +6,11 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
+from . import _engine
+from ._forks import importing
 from ._table import Table
 
 if TYPE_CHECKING:
-    from . import _engine
     from ._usage import Usage
 
 
@@ -36,8 +37,6 @@ class Run:
         is what could not be measured.
         `jobmeter advise` learns from many runs.
         """
-        from . import _engine
-
         combined = self.to_dict()["combined"]
 
         def figure(key: str, absent: Optional[float] = None, bounds: Tuple[str, ...] = ()) -> Optional[float]:
@@ -64,8 +63,6 @@ class Run:
 
     def recommend_server(self, **filters: Any) -> Dict[str, Any]:
         """The cheapest server of the catalogue that offers what `recommend_resources` says."""
-        from . import _engine
-
         return _engine.recommend_server(self.recommend_resources(), filters)
 
     def to_json(self, indent: Optional[int] = None) -> str:
@@ -74,7 +71,8 @@ class Run:
     @property
     def usage(self) -> Usage:
         """The figures as data classes; live values while running."""
-        from ._usage import usage_from
+        with importing:
+            from ._usage import usage_from
 
         return usage_from(self.to_dict())
 
@@ -109,7 +107,8 @@ class Run:
 
     def plot(self) -> Any:
         """Draw the run with matplotlib: CPU, RAM, disk, and GPU where there is one. Returns the figure."""
-        from ._plot import plot
+        with importing:
+            from ._plot import plot
 
         return plot(self)
 
@@ -124,18 +123,18 @@ class Run:
         return self._measured().page(json.dumps({"price_per_hour": price, "instance": instance}))
 
     def __str__(self) -> str:
-        from ._present import phase_lines
+        with importing:
+            from ._present import phase_lines
 
         return "\n".join([self._measured().text().rstrip("\n"), *phase_lines(self.phases())])
 
     def _repr_html_(self) -> str:
-        from ._present import page
+        with importing:
+            from ._present import page
 
         return page(self.to_dict(), self.phases())
 
 
 def load(path: Union[str, os.PathLike[str]]) -> Run:
     """Open a run file (`*.jobmeter`), also one of a run that crashed or still goes on."""
-    from . import _engine
-
     return Run(_engine.load(os.fspath(path)))

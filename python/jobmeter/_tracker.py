@@ -6,6 +6,7 @@ program alive, and in a forked child it is inert: the child's own trackers measu
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import sys
@@ -15,7 +16,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Sequence, Type, TypeVar, Union, overload
 
 from . import _engine
+from ._forks import importing
 from ._run import Run
+from ._warnings import warn
 
 if TYPE_CHECKING:
     from ._engine import Session
@@ -81,16 +84,25 @@ class Tracker(Run):
         return self
 
     def stop(self) -> Tracker:
-        """End the measurement; once more does no harm."""
+        """End the measurement; once more does no harm. A run file that could not be finished is a warning."""
         if self._session is None:
             raise RuntimeError("this tracker was never started; call start() first")
+        self._end()
+        return self
+
+    def _end(self, quietly: bool = False) -> None:
+        """`quietly` never raises, not even where warnings are errors."""
+        if self._session is None:
+            return
         try:
             self._session.stop()
+        except Exception as problem:
+            # Three frames up: past this method and the one that called it.
+            warn(f"the measurement could not be finished: {problem}", stacklevel=3, quietly=quietly)
         finally:
             with _lock:
                 if self in _running:
                     _running.remove(self)
-        return self
 
     def __enter__(self) -> Tracker:
         return self.start()
@@ -101,7 +113,7 @@ class Tracker(Run):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self.stop()
+        self._end(quietly=error is not None)
 
     async def __aenter__(self) -> Tracker:
         return self.start()
@@ -112,7 +124,7 @@ class Tracker(Run):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self.stop()
+        self._end(quietly=error is not None)
 
     def mark(self, name: str) -> None:
         """Name this moment. Ignored when the tracker does not run."""
@@ -201,7 +213,8 @@ def tracked(
 
 def _wrapped(function: _F, context: Callable[[], Any]) -> _F:
     """The function inside a context; a coroutine function stays one."""
-    import inspect
+    with importing:
+        import inspect
 
     if inspect.iscoroutinefunction(function):
 
@@ -278,17 +291,11 @@ def _after_fork() -> None:
 def _at_exit() -> None:
     """A run file gets its last words; the threads themselves would not hold the program up."""
     for tracker in list(_running):
-        tracker.stop()
+        tracker._end(quietly=True)
 
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _register_exit() -> None:
-    import atexit
-
-    atexit.register(_at_exit)
-
-
-_register_exit()
+atexit.register(_at_exit)

@@ -3,7 +3,7 @@
 use crate::accumulate::{AllFigures, Divisors};
 use crate::event::Event;
 use crate::ledger::Account;
-use crate::meter::{Meter, Target, account_values, is_io};
+use crate::meter::{Meter, OUT_OF_DESCRIPTORS, Target, account_values, is_io};
 use crate::metric::{EntityKind, Metric, Scope};
 use crate::summary::{
     EntityFigures, Figure, Figures, Limits, Number, Overhead, Quality, RunInfo, SCHEMA_VERSION, Source,
@@ -80,6 +80,7 @@ impl Meter {
         self.grade_counters(&mut figures, has_main, &cpu);
         self.grade_memory(&mut figures, ending.fork_floor_bytes);
         self.grade_counts(&mut figures);
+        self.grade_partial(&mut figures);
         let mut summary = self.assemble(info, ending.verdict, ending.limits, figures, wall_ns);
         summary.overhead = overhead;
         for (sources, entities) in extras {
@@ -126,6 +127,9 @@ impl Meter {
                         .to_owned(),
                 ),
             };
+        }
+        if self.is_partial {
+            return ledger(Quality::LowerBound, Some(OUT_OF_DESCRIPTORS.to_owned()));
         }
         if self.ledger.has_hole {
             let reason =
@@ -187,7 +191,7 @@ impl Meter {
             for key in ["cores_used_mean", "hardware_ratio_mean"] {
                 regrade(figures, key, cpu.quality, None);
             }
-            if self.ledger.has_hole || cpu.quality == Quality::LowerBound {
+            if self.ledger.has_hole || self.is_partial || cpu.quality == Quality::LowerBound {
                 for (metric, _) in account_values(None) {
                     if !matches!(metric, Metric::CpuNs | Metric::CpuUserNs | Metric::CpuSystemNs) {
                         regrade(figures, metric.key(), Quality::LowerBound, cpu.reason.as_deref());
@@ -235,7 +239,7 @@ impl Meter {
 
     /// Main never had a child, seen or unseen.
     fn was_alone(&self) -> bool {
-        !self.main_has_waited() && self.sums.processes_seen <= 1 && !self.peaks.has_unseen
+        !self.is_partial && !self.main_has_waited() && self.sums.processes_seen <= 1 && !self.peaks.has_unseen
     }
 
     fn main_has_waited(&self) -> bool {
@@ -299,7 +303,8 @@ impl Meter {
         ] {
             if let Some(figures) = all.scopes.get_mut(&scope) {
                 raise_parts(figures, &figure);
-                figures.insert(key.to_owned(), figure);
+                let is_doubtful = self.is_partial && scope != Scope::Main;
+                figures.insert(key.to_owned(), if is_doubtful { without_upper(figure) } else { figure });
             }
         }
         if let (Some(peak), Some(figures)) = (group_peak, all.scopes.get_mut(&Scope::Combined)) {
@@ -316,6 +321,19 @@ impl Meter {
         {
             figures
                 .insert("processes_total".to_owned(), Figure::int(self.sums.processes_seen, Quality::Exact));
+        }
+    }
+
+    /// What was sampled over processes of which some may be missing is too low, if anything.
+    fn grade_partial(&self, all: &mut AllFigures) {
+        for scope in [Scope::Descendants, Scope::Combined] {
+            let figures = all.scopes.get_mut(&scope).filter(|_| self.is_partial);
+            for figure in figures.into_iter().flat_map(|figures| figures.values_mut()) {
+                if figure.quality == Quality::Sampled && figure.value.is_some() {
+                    figure.quality = Quality::LowerBound;
+                    figure.reason = Some(OUT_OF_DESCRIPTORS.to_owned());
+                }
+            }
         }
     }
 
@@ -426,6 +444,12 @@ fn bounded(lower: u64, upper: Option<u64>) -> Figure {
         figure.reason = Some("no upper bound: processes came and went between ticks".to_owned());
     }
     figure
+}
+
+/// A peak of which some processes may be missing.
+fn without_upper(figure: Figure) -> Figure {
+    let quality = if figure.value.is_some() { Quality::LowerBound } else { figure.quality };
+    Figure { quality, upper: None, likely_upper: None, ..figure }.because(OUT_OF_DESCRIPTORS)
 }
 
 /// A peak that the kernel knows and sampling missed is private memory more likely than not: keep the parts in

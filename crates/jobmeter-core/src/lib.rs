@@ -6,6 +6,7 @@ pub mod cadence;
 pub mod cgroup;
 pub mod control;
 pub mod cpus;
+pub mod descriptors;
 pub mod elevated;
 pub mod event;
 pub mod finish;

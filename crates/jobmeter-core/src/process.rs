@@ -89,12 +89,15 @@ pub struct Process {
     /// Minor faults at the last rollup.
     faults_at_rollup: u64,
     pub threads_scanned_at_ns: u64,
+    /// The kernel offers `task/TID/children`.
+    has_children_list: bool,
     statm_file: Option<OwnedFd>,
     /// `statm_file` is that of another thread, which may end before the process does.
     statm_is_of_thread: bool,
     stat_file: Option<OwnedFd>,
     children_file: Option<OwnedFd>,
-    /// Of main only, which is read the most.
+    /// `io` and `status` are kept open too: of main only, which is read the most.
+    keeps_all: bool,
     io_file: Option<OwnedFd>,
     status_file: Option<OwnedFd>,
 }
@@ -129,8 +132,8 @@ impl Process {
         let stat_file = sys::open_read(PathBuffer::proc(pid, "stat").as_c_str()).ok()?;
         let length = sys::pread(stat_file.as_raw_fd(), buffer, 0).ok()?;
         let stat = stat::parse(&buffer[..length])?;
-        let open = |path: PathBuffer| sys::open_read(path.as_c_str()).ok();
-        let keep = |path: PathBuffer| if keep_files { open(path) } else { None };
+        let keep = |path: PathBuffer| keep_files.then(|| sys::open_read(path.as_c_str()));
+        let children_file = keep(PathBuffer::task(pid, pid, "children")).transpose();
         let mut process = Process {
             id: ProcessId { pid, start_ticks: stat.start_ticks },
             serial: 0,
@@ -161,10 +164,12 @@ impl Process {
             children_at_ns: 0,
             faults_at_rollup: 0,
             threads_scanned_at_ns: 0,
-            statm_file: keep(PathBuffer::proc(pid, "statm")),
+            has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
+            statm_file: keep(PathBuffer::proc(pid, "statm")).and_then(Result::ok),
             statm_is_of_thread: false,
-            children_file: keep(PathBuffer::task(pid, pid, "children")),
+            children_file: children_file.ok().flatten(),
             stat_file: is_main.then_some(stat_file),
+            keeps_all: is_main,
             io_file: None,
             status_file: None,
         };
@@ -184,11 +189,19 @@ impl Process {
 
     /// The kernel keeps lists of children; asked of a process whose descriptors are kept.
     pub fn has_children_list(&self) -> bool {
-        self.children_file.is_some()
+        self.has_children_list
     }
 
-    /// What was read stays.
+    /// Descriptors that it holds.
+    pub fn kept_files(&self) -> u64 {
+        let files =
+            [&self.statm_file, &self.stat_file, &self.children_file, &self.io_file, &self.status_file];
+        files.into_iter().flatten().count() as u64
+    }
+
+    /// What was read stays; what is read later is not kept open.
     pub fn close_files(&mut self) {
+        self.keeps_all = false;
         (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
         (self.io_file, self.status_file) = (None, None);
     }
@@ -204,7 +217,10 @@ impl Process {
             (self.statm_file, self.statm_is_of_thread) = (None, false);
             read = self.read_own_statm(buffer);
         }
-        let Ok(length) = read else { return Presence::Gone };
+        let length = match read {
+            Ok(length) => length,
+            Err(error) => return presence_after(&error),
+        };
         let Some(cpu_ns) = sys::process_cpu_ns(self.id.pid) else { return Presence::Gone };
         self.cpu_ns = cpu_ns.max(self.cpu_ns);
         if let Some(statm) = statm::parse(&buffer[..length]).filter(|_| !self.borrows_memory) {
@@ -228,9 +244,11 @@ impl Process {
             Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
             None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
         };
-        let Some(stat) = read.ok().and_then(|length| stat::parse(&buffer[..length])) else {
-            return Presence::Gone;
+        let stat = match read {
+            Ok(length) => stat::parse(&buffer[..length]),
+            Err(error) => return presence_after(&error),
         };
+        let Some(stat) = stat else { return Presence::Gone };
         if stat.start_ticks != self.id.start_ticks {
             return Presence::Gone;
         }
@@ -285,7 +303,7 @@ impl Process {
         self.slow_at_ns = now_ns;
         self.cpu_at_slow_ns = self.cpu_ns;
         self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
-        let (pid, keep) = (self.id.pid, self.is_main);
+        let (pid, keep) = (self.id.pid, self.keeps_all);
         match read_kept(&mut self.io_file, keep, pid, "io", buffer) {
             Ok(text) => self.io = io::parse(text).or(self.io),
             Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
@@ -416,6 +434,11 @@ impl Process {
     pub fn is_zombie(&self) -> bool {
         self.rss_bytes == 0 && self.stat.state == b'Z'
     }
+}
+
+/// Without a descriptor to look with, a process is taken to be where it was.
+fn presence_after(error: &std::io::Error) -> Presence {
+    if sys::is_shortage(error) { Presence::Here } else { Presence::Gone }
 }
 
 pub fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {

@@ -68,6 +68,7 @@ impl Session {
     pub fn start(config: SessionConfig, info: RunInfo, limits: Limits) -> io::Result<Session> {
         let mut meter = Meter::start(config.target)
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such process"))?;
+        meter.be_guest();
         for sink in config.sinks {
             meter.add_sink(sink);
         }

@@ -5,6 +5,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Turns the -1 of a system call into the error it stands for.
 pub fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -48,8 +49,28 @@ fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
 pub fn open_read(path: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
     unsafe {
-        let fd = check(libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC))?;
+        let opened = check(libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC));
+        let fd = opened.inspect_err(note_shortage)?;
         Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// How often this process found no free descriptor.
+static SHORTAGES: AtomicU64 = AtomicU64::new(0);
+
+pub fn descriptor_shortages() -> u64 {
+    SHORTAGES.load(Ordering::Relaxed)
+}
+
+/// Whether a file could not be opened for want of a descriptor, of this process or of the machine: that says
+/// nothing about the file.
+pub fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+fn note_shortage(error: &io::Error) {
+    if is_shortage(error) {
+        SHORTAGES.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -359,6 +380,27 @@ pub fn raise_descriptor_limit() -> u64 {
     limit.rlim_cur
 }
 
+/// The soft limit of open descriptors.
+pub fn descriptor_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid out-pointer.
+    let asked = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    if asked == 0 { limit.rlim_cur } else { 0 }
+}
+
+/// How many descriptors this process has open. Since Linux 6.2 the size of the directory says it; before that they
+/// are counted, which takes a free one.
+pub fn open_descriptors() -> Option<u64> {
+    let by_size = std::fs::metadata("/proc/self/fd").map_or(0, |meta| meta.len());
+    if by_size > 0 {
+        return Some(by_size);
+    }
+    let mut count = 0;
+    list_numeric(c"/proc/self/fd", &mut [0u8; 4096], |_| count += 1).ok()?;
+    // One was the listing's own.
+    Some(count - 1)
+}
+
 /// A configuration value of the C library, such as the page size.
 pub fn sysconf(name: libc::c_int) -> u64 {
     // SAFETY: plain query.
@@ -371,7 +413,7 @@ pub fn list_numeric(path: &CStr, buffer: &mut [u8], mut found: impl FnMut(i32)) 
     // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
     let dir = unsafe {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags))?)
+        OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags)).inspect_err(note_shortage)?)
     };
     // linux_dirent64: d_ino 8 bytes, d_off 8, d_reclen 2, d_type 1, then the name.
     const NAME_AT: usize = 19;

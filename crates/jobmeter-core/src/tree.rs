@@ -3,6 +3,7 @@
 //! they are re-parented once they were seen.
 
 use crate::control::Pid;
+use crate::descriptors::Descriptors;
 use crate::process::{Presence, Process, Scale, read_children_of, read_thread_children};
 use crate::sys::{self, PathBuffer};
 use std::collections::HashMap;
@@ -33,8 +34,9 @@ pub struct Tree {
     somebody_ran: bool,
     /// Children of ours that are not the job's.
     excluded: Vec<i32>,
+    /// Descriptors of the members, as of the last refresh and of what came and went since.
     kept_files: u64,
-    file_budget: u64,
+    descriptors: Descriptors,
     found: Vec<i32>,
     pub buffer: Vec<u8>,
     /// The kernel offers `task/TID/children`; otherwise all of /proc is searched.
@@ -57,16 +59,44 @@ impl Tree {
             somebody_ran: true,
             excluded: Vec::new(),
             kept_files: 0,
-            file_budget: 128,
+            descriptors: Descriptors::new(),
             found: Vec::with_capacity(64),
             buffer: vec![0; 16 * 1024],
             has_children_lists: true,
         };
         let main = Process::open(main_pid, true, true, tree.scale, &mut tree.buffer)?;
         tree.has_children_lists = main.has_children_list();
-        tree.kept_files = FILES_PER_PROCESS + 1;
         tree.insert(main);
         Some(tree)
+    }
+
+    /// The meter is part of somebody else's program: see [`Descriptors`].
+    pub fn be_guest(&mut self) {
+        self.descriptors.be_guest(self.kept_files);
+    }
+
+    /// Whether descriptors ran out since the last call, so that members may have been missed. All kept files
+    /// are given back then: the next reads find a free one.
+    pub fn ran_out_of_descriptors(&mut self) -> bool {
+        let ran_out = self.descriptors.ran_out();
+        if ran_out {
+            self.processes.iter_mut().for_each(Process::close_files);
+            self.kept_files = 0;
+        }
+        ran_out
+    }
+
+    /// Closes files of members, the youngest first, until `excess` are closed. Main's stay.
+    fn give_back(&mut self, excess: u64) {
+        let mut closed = 0;
+        for process in self.processes.iter_mut().rev().filter(|process| !process.is_main) {
+            if closed >= excess {
+                break;
+            }
+            closed += process.kept_files();
+            process.close_files();
+        }
+        self.kept_files = self.kept_files.saturating_sub(closed);
     }
 
     /// A child of ours that is not the job's: it is left out of the tree.
@@ -98,6 +128,7 @@ impl Tree {
             self.found_count += 1;
             process.serial = self.found_count;
         }
+        self.kept_files += process.kept_files();
         self.by_pid.insert(process.id.pid, self.processes.len());
         self.processes.push(process);
     }
@@ -110,7 +141,7 @@ impl Tree {
             self.by_pid.insert(moved.id.pid, index);
             self.is_disordered = true;
         }
-        self.kept_files = self.kept_files.saturating_sub(FILES_PER_PROCESS);
+        self.kept_files = self.kept_files.saturating_sub(process.kept_files());
         if process.has_had_children {
             let orphans = self.processes.iter_mut().filter(|other| other.parent_pid == pid);
             orphans.for_each(Process::expect_news);
@@ -129,7 +160,6 @@ impl Tree {
 
     /// Undoes [`Tree::remove`].
     pub fn put_back(&mut self, process: Process) {
-        self.kept_files += FILES_PER_PROCESS;
         self.insert(process);
     }
 
@@ -156,6 +186,7 @@ impl Tree {
         self.restore_order();
         let (scale, buffer) = (self.scale, &mut self.buffer);
         self.somebody_ran = false;
+        let mut kept_files = 0;
         for (index, process) in self.processes.iter_mut().enumerate() {
             if index % BREATH == BREATH - 1 {
                 breathe();
@@ -179,6 +210,12 @@ impl Tree {
             } else if process.rss_bytes == 0 && process.stat.state == b'Z' && process.stat.threads > 1 {
                 process.follow_living_thread(buffer);
             }
+            kept_files += process.kept_files();
+        }
+        self.kept_files = kept_files;
+        let excess = self.descriptors.excess(now_ns, kept_files);
+        if excess > 0 {
+            self.give_back(excess);
         }
     }
 
@@ -238,8 +275,9 @@ impl Tree {
             if !found.is_empty() {
                 if !process.has_had_children {
                     process.has_had_children = true;
-                    if self.kept_files < self.file_budget {
+                    if self.descriptors.allow(self.kept_files, 1) {
                         process.keep_stat_open();
+                        self.kept_files += 1;
                     }
                 }
                 self.adopt_found(born, breathe);
@@ -261,16 +299,8 @@ impl Tree {
     }
 
     fn add(&mut self, pid: i32, born: &mut Vec<i32>) {
-        if self.kept_files + FILES_PER_PROCESS > self.file_budget {
-            // Only now: small jobs never pay for it, and the job itself was spawned before.
-            let limit = sys::raise_descriptor_limit();
-            self.file_budget = self.file_budget.max(limit.saturating_sub(256));
-        }
-        let keep = self.kept_files + FILES_PER_PROCESS <= self.file_budget;
+        let keep = self.descriptors.allow(self.kept_files, FILES_PER_PROCESS);
         if let Some(process) = Process::open(pid, false, keep, self.scale, &mut self.buffer) {
-            if keep {
-                self.kept_files += FILES_PER_PROCESS;
-            }
             self.insert(process);
             born.push(pid);
         }

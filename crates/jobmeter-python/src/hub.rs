@@ -5,7 +5,7 @@ use jobmeter_core::fork_fresh::ForkFresh;
 use jobmeter_core::marks::{self, MarkReceiver};
 use jobmeter_core::session::{Inbox, Session};
 use std::os::fd::AsRawFd;
-use std::sync::{Arc, MutexGuard, Once, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
 #[derive(Default)]
 struct Hub {
@@ -17,12 +17,14 @@ struct Hub {
 
 static HUB: ForkFresh<Hub> = ForkFresh::new();
 
-fn lock() -> MutexGuard<'static, Hub> {
-    static WATCH_FORKS: Once = Once::new();
+/// Call once, when the module is imported: a `Once` at first use would stay locked for ever in a child that is forked
+/// while another thread is inside it.
+pub(crate) fn watch_forks() {
     // SAFETY: the handler does nothing but store to atomics.
-    WATCH_FORKS.call_once(|| unsafe {
-        libc::pthread_atfork(None, None, Some(after_fork_in_child));
-    });
+    unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
+}
+
+fn lock() -> MutexGuard<'static, Hub> {
     HUB.lock()
 }
 

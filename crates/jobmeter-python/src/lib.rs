@@ -40,6 +40,9 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        hub::watch_forks();
+        // Read now, not on the first use: see `watch_forks`.
+        jobmeter_core::cpus::online();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

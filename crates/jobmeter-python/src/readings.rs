@@ -55,6 +55,7 @@ struct ProcessReading {
 impl ProcessReading {
     fn take(pid: i32, children: bool) -> Option<ProcessReading> {
         let mut tree = Tree::new(pid, None)?;
+        tree.be_guest();
         if children {
             tree.discover(0, 0, &mut Vec::new(), &mut || {});
         }

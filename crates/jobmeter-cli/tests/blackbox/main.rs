@@ -7,6 +7,7 @@ mod budgets;
 mod config;
 mod cpu;
 mod definitions;
+mod descriptors;
 mod gpu;
 mod harm;
 mod help;

@@ -36,6 +36,9 @@ const SYSTEM_PERIOD_NS: u64 = 90_000_000;
 /// other, which itself takes a part of that time.
 const FRESH_NS: u64 = 1_000_000;
 
+pub(crate) const OUT_OF_DESCRIPTORS: &str =
+    "processes may be missing: no file descriptor was free to read them with (ulimit -n)";
+
 /// What the meter looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
@@ -103,6 +106,8 @@ pub struct Meter {
     is_own_thread_born: bool,
     /// Bytes of some process could not be read: none are reported rather than too few.
     pub(crate) io_denied: bool,
+    /// Descriptors ran out: processes may have been missed.
+    pub(crate) is_partial: bool,
     /// CPU time of this meter's ticks, where they run inside the program they measure.
     pub(crate) own_spent_ns: u64,
 }
@@ -155,8 +160,15 @@ impl Meter {
             is_own_thread_counted,
             is_own_thread_born: false,
             io_denied: false,
+            is_partial: false,
             own_spent_ns: 0,
         })
+    }
+
+    /// The meter is part of a program that is not ours: it takes only a share of its free descriptors, and never
+    /// raises their limit.
+    pub(crate) fn be_guest(&mut self) {
+        self.tree.be_guest();
     }
 
     /// The run began earlier than the meter: when the child was forked.
@@ -353,6 +365,9 @@ impl Meter {
         }
         self.fill_accounts();
         self.fill_memory(t_ns, meters_threads);
+        if self.tree.ran_out_of_descriptors() && !std::mem::replace(&mut self.is_partial, true) {
+            self.warn("descriptors", OUT_OF_DESCRIPTORS.to_owned());
+        }
         let scale = self.tree.scale;
         for process in &mut self.tree.processes {
             process.waited_before_ns = process.waited_ns(scale);

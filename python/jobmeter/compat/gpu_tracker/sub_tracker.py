@@ -10,6 +10,7 @@ import time
 from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
+from ..._warnings import warn
 from . import _tabular
 from ._analysis import SubTrackingAnalyzer
 from ._comparison import TrackingComparison
@@ -68,7 +69,11 @@ class SubTracker:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self._log(_STOP)
+        try:
+            self._log(_STOP)
+        except Exception as problem:
+            # As in `Tracker`: the program's own exception, or its success, is what counts.
+            warn(f"the sub-tracking file could not be written: {problem}", stacklevel=2, quietly=error is not None)
 
 
 def sub_track(

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Collection, Dict, List, Optional, Type
 
 from ... import _engine
+from ..._warnings import warn
 from . import _tabular
 from ._live import LiveFiles
 from ._timepoints import MEMORY_UNITS, TIME_UNITS, StaticData, timepoints, usage
@@ -151,11 +152,17 @@ class Tracker:
         self.state = Tracker.State.STARTED
 
     def stop(self) -> None:
-        """Stop tracking. Equivalent to exiting the context manager."""
+        """Stop tracking. Equivalent to exiting the context manager, but errors of the files are raised here."""
+        self._check_running()
+        self._finish()
+
+    def _check_running(self) -> None:
         if self.state is Tracker.State.NEW:
             raise RuntimeError("Cannot stop tracking when tracking has not started yet.")
         if self.state is Tracker.State.STOPPED:
             raise RuntimeError("Cannot stop tracking when tracking has already stopped.")
+
+    def _finish(self) -> None:
         self.state = Tracker.State.STOPPED
         session = self._session
         if session is None:
@@ -177,7 +184,13 @@ class Tracker:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self.stop()
+        if error is None:
+            self._check_running()
+        try:
+            self._finish()
+        except Exception as problem:
+            # A full disk is no reason to replace the program's own exception, or to end a program that has done its work.
+            warn(f"the tracking files could not be finished: {problem}", stacklevel=2, quietly=error is not None)
 
     def to_json(self) -> Dict[str, Dict[str, Any]]:
         """The measurements and their units as a dictionary."""

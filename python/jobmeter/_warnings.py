@@ -1,0 +1,18 @@
+"""What goes wrong on our side while a program runs is a warning, never an exception of the program."""
+
+from __future__ import annotations
+
+import warnings
+
+
+class JobmeterWarning(UserWarning):
+    """Something of a measurement was lost, such as a run file on a full disk; the program itself goes on."""
+
+
+def warn(text: str, *, stacklevel: int, quietly: bool = False) -> None:
+    """Warn. Where the program turns warnings into errors this raises, unless it must happen `quietly`."""
+    try:
+        warnings.warn(text, JobmeterWarning, stacklevel=stacklevel + 1)
+    except JobmeterWarning:
+        if not quietly:
+            raise
