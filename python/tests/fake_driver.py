@@ -22,7 +22,8 @@ def library() -> str:
     named = os.environ.get("JOBMETER_NVML_PATH")
     built = glob.glob(os.path.join(os.environ.get("CARGO_TARGET_DIR", f"{ROOT}/target"), "*", "libfake_nvml.so"))
     assert named or built, "no fake driver: build it with `cargo build -p jobmeter-fake-nvml`"
-    return named or built[0]
+    # The newest: a build for benches may be older than the sources.
+    return named or max(built, key=os.path.getmtime)
 
 
 def device(uuid: str, busy: int, used: int, processes: List[Dict[str, Any]]) -> Dict[str, Any]:

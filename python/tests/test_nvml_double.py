@@ -290,6 +290,18 @@ show([code(lambda: nvmlDeviceGetUtilizationRates(device).gpu) for _ in range(4)]
     assert found == [1, 2, "error 999", "error 999"]
 
 
+def test_the_energy_counter_rises(tmp_path: Path) -> None:
+    device = gpu(0, energy_mj=500, energy_mj_per_s=1_000_000)
+    state = {"devices": [device], "start_unix_ms": int(time.time() * 1000) - 2000}
+    first, second, field = ask(tmp_path, state, """
+first = nvmlDeviceGetTotalEnergyConsumption(device)
+time.sleep(0.01)
+second = nvmlDeviceGetTotalEnergyConsumption(device)
+show(first, second, nvmlDeviceGetFieldValues(device, [NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION])[0].value.ullVal)
+""")  # fmt: skip
+    assert 2_000_500 <= first and first + 9_000 <= second <= field
+
+
 def test_slow_pcie_a_sleeping_card_and_the_call_log(tmp_path: Path) -> None:
     (tmp_path / "runtime_status").write_text("suspended\n")
     devices = [gpu(0, pcie_delay_ms=20), gpu(1, runtime_status="runtime_status")]

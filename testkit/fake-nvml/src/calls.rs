@@ -105,6 +105,9 @@ impl View {
 
     /// The number behind a name, read once per state file.
     pub(crate) fn pid(&self, pid: &Pid) -> Option<c_uint> {
+        if let Pid::Number(number) = pid {
+            return Some(*number);
+        }
         let mut guard = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
         pid.resolve(&self.folder, &mut guard.as_mut()?.pids)
     }
@@ -136,6 +139,11 @@ impl View {
         if file.and_then(|mut file| file.write_all(line.as_bytes())).is_err() {
             eprintln!("fake NVML: the call log cannot be written");
         }
+    }
+
+    /// The energy counter: what the scene says, and what came together at its rate since the scene began.
+    pub(crate) fn energy_mj(&self, device: &Device) -> Option<u64> {
+        Some(device.energy_mj? + device.energy_mj_per_s * self.age_ms() / 1000)
     }
 
     /// A card that sleeps is woken by whoever asks it something.

@@ -76,7 +76,6 @@ figures! {
     nvmlDeviceGetPowerManagementLimit() -> c_uint = |device| device.power_limit_mw;
     nvmlDeviceGetPowerManagementDefaultLimit() -> c_uint = |device| device.power_limit_mw;
     nvmlDeviceGetEnforcedPowerLimit() -> c_uint = |device| device.power_limit_mw;
-    nvmlDeviceGetTotalEnergyConsumption() -> u64 = |device| device.energy_mj;
     nvmlDeviceGetTemperature(_sensor) -> c_uint = |device| device.temperature_c;
     nvmlDeviceGetFanSpeed() -> c_uint = |device| device.fan_percent;
     nvmlDeviceGetClockInfo(kind) -> c_uint = |device| clock(device, kind);
@@ -99,6 +98,14 @@ figures! {
     nvmlDeviceGetMultiGpuBoard() -> c_uint = |_device| Some(0);
     nvmlDeviceGetConfComputeMemSizeInfo() -> [u64; 2] =
         |device| Some([0, device.memory_total / 1024]);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(device: usize, target: *mut u64) -> c_int {
+    on_device("nvmlDeviceGetTotalEnergyConsumption", device, |view, device| {
+        // SAFETY: the caller gives a place for the value.
+        unsafe { put(target, view.energy_mj(device)) }
+    })
 }
 
 #[repr(C)]

@@ -1,6 +1,6 @@
 //! Field values: figures by number, several in one call, each with a code of its own.
 
-use crate::calls::{INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS, on_device};
+use crate::calls::{INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS, View, on_device};
 use crate::state::{Device, unix_us};
 use std::ffi::{c_int, c_uint};
 
@@ -27,7 +27,7 @@ const ALL_LINKS: c_uint = c_uint::MAX;
 /// Fields 74 to 79 are the policies 0 to 5, 80 and 81 the policies 10 and 11.
 const FIRST_POLICY: c_uint = 74;
 
-fn value(device: &Device, id: c_uint, scope: c_uint) -> Option<Value> {
+fn value(view: &View, device: &Device, id: c_uint, scope: c_uint) -> Option<Value> {
     if let Some(number) = device.fields.get(&id) {
         let whole = number.as_u64().map(Value::Long).or_else(|| number.as_i64().map(Value::Signed));
         return whole.or_else(|| number.as_f64().map(Value::Double));
@@ -43,7 +43,7 @@ fn value(device: &Device, id: c_uint, scope: c_uint) -> Option<Value> {
         74..=79 => device.violation_ns.get(&(id - FIRST_POLICY)).copied().map(Value::Long),
         80 | 81 => device.violation_ns.get(&(id - 70)).copied().map(Value::Long),
         82 => device.memory_temperature_c.map(Value::Int),
-        83 => device.energy_mj.map(Value::Long),
+        83 => view.energy_mj(device).map(Value::Long),
         91 => device.nvlink.as_ref().map(|links| Value::Int(links.len() as u32)),
         138..=141 => {
             let links = device.nvlink.as_ref()?.iter().enumerate();
@@ -61,8 +61,8 @@ fn value(device: &Device, id: c_uint, scope: c_uint) -> Option<Value> {
     }
 }
 
-fn fill(device: &Device, field: &mut Field) {
-    let Some(value) = value(device, field.id, field.scope) else {
+fn fill(view: &View, device: &Device, field: &mut Field) {
+    let Some(value) = value(view, device, field.id, field.scope) else {
         field.code = NOT_SUPPORTED;
         return;
     };
@@ -77,14 +77,14 @@ fn fill(device: &Device, field: &mut Field) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetFieldValues(device: usize, count: c_int, fields: *mut Field) -> c_int {
-    on_device("nvmlDeviceGetFieldValues", device, |_, device| {
+    on_device("nvmlDeviceGetFieldValues", device, |view, device| {
         if count <= 0 || fields.is_null() {
             return INVALID_ARGUMENT;
         }
         // SAFETY: the caller gives so many structures, with number and scope filled in.
         let fields = unsafe { std::slice::from_raw_parts_mut(fields, count as usize) };
         for field in fields {
-            fill(device, field);
+            fill(view, device, field);
         }
         SUCCESS
     })

@@ -43,14 +43,19 @@ enum List {
     Mps,
 }
 
+impl List {
+    fn of(self, device: &Device) -> Option<&[Process]> {
+        match self {
+            List::Compute => Some(&device.compute),
+            List::Graphics => Some(&device.graphics),
+            List::Mps => device.mps.as_deref(),
+        }
+    }
+}
+
 /// The list of a device, as it is shown to this caller. A GPU in MIG mode lists what its instances list.
 fn entries(view: &View, device: &Device, list: List) -> Option<Vec<LongEntry>> {
     let rules = view.rules();
-    let of = |device: &Device| match list {
-        List::Compute => Some(device.compute.clone()),
-        List::Graphics => Some(device.graphics.clone()),
-        List::Mps => device.mps.clone(),
-    };
     let entry = |owner: &Device, process: &Process| {
         Some(LongEntry {
             pid: rules.listed(view.pid(&process.pid)?, process.outside)?,
@@ -60,12 +65,12 @@ fn entries(view: &View, device: &Device, list: List) -> Option<Vec<LongEntry>> {
             protected: process.protected.unwrap_or(u64::MAX),
         })
     };
-    let own = of(device)?;
+    let own = list.of(device)?;
     let mut all: Vec<LongEntry> = own.iter().filter_map(|process| entry(device, process)).collect();
     if own.is_empty() {
         for instance in device.mig.iter().flatten() {
-            let list = of(instance).unwrap_or_default();
-            all.extend(list.iter().filter_map(|process| entry(instance, process)));
+            let processes = list.of(instance).into_iter().flatten();
+            all.extend(processes.filter_map(|process| entry(instance, process)));
         }
     }
     Some(all)

@@ -89,6 +89,8 @@ pub struct Device {
     pub power_mw: Option<u32>,
     pub power_limit_mw: Option<u32>,
     pub energy_mj: Option<u64>,
+    /// The counter rises by so much, from the beginning of the scene.
+    pub energy_mj_per_s: u64,
     pub temperature_c: Option<u32>,
     pub memory_temperature_c: Option<u32>,
     pub fan_percent: Option<u32>,
