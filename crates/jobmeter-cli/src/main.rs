@@ -6,7 +6,9 @@
 mod cli;
 mod cmd;
 mod config;
+mod leave;
 mod math;
+mod memory;
 mod streams;
 mod trust;
 
@@ -20,10 +22,16 @@ pub extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_ch
     jobmeter_core::sys::begin_own_account();
     streams::guard();
     keep_freed_memory();
-    let code = panic::catch_unwind(cli::dispatch).unwrap_or(OWN_FAILURE);
-    // Not by `exit`: the exit handlers of a hung driver's library could hold us up for ever.
-    // SAFETY: ends the process; what was printed is flushed where it was printed.
-    unsafe { libc::_exit(libc::c_int::from(code)) }
+    panic::set_hook(Box::new(say_what_went_wrong));
+    leave::with(panic::catch_unwind(cli::dispatch).unwrap_or(OWN_FAILURE))
+}
+
+/// One sentence, in place of a panic message and a hint at backtraces.
+fn say_what_went_wrong(info: &panic::PanicHookInfo<'_>) {
+    let place =
+        info.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+    let text = info.payload_as_str().unwrap_or("no reason given");
+    cmd::measure::say(&format!("jobmeter: internal error{place}: {}", jobmeter_core::text::printable(text)));
 }
 
 /// The heap is small and grows in steps of its own: to give pages back and ask for them again costs more than they do.

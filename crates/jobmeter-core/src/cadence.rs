@@ -1,8 +1,7 @@
 //! When the next tick is due. Fixed cadence hangs on absolute times and does not drift; the adaptive one is
 //! fine at first and coarser later; either gives way when ticks become dear.
 
-use crate::sys::{self, Timer};
-use std::io;
+use crate::sys;
 
 const FINEST_NS: u64 = 2_000_000;
 const COARSEST_NS: u64 = 1_000_000_000;
@@ -13,7 +12,6 @@ const ADAPTIVE_SHARE: u64 = 20;
 const FIXED_SHARE: u64 = 4;
 
 pub struct Cadence {
-    timer: Timer,
     interval_ns: Option<u64>,
     started_ns: u64,
     due_ns: u64,
@@ -26,9 +24,8 @@ pub struct Cadence {
 
 impl Cadence {
     /// `interval_ns` fixed, or adaptive when `None`.
-    pub fn start(interval_ns: Option<u64>, started_ns: u64) -> io::Result<Cadence> {
+    pub fn start(interval_ns: Option<u64>, started_ns: u64) -> Cadence {
         let mut cadence = Cadence {
-            timer: Timer::new()?,
             interval_ns,
             started_ns,
             due_ns: started_ns,
@@ -37,20 +34,20 @@ impl Cadence {
             skipped_ticks: 0,
             thinned: None,
         };
-        cadence.schedule()?;
-        Ok(cadence)
+        cadence.schedule();
+        cadence
     }
 
     /// With a first tick as early as the adaptive cadence has it: where none is taken at the start itself, what is
     /// counted from the first tick on would else begin an interval late.
-    pub fn with_early_tick(mut self) -> io::Result<Cadence> {
+    pub fn with_early_tick(mut self) -> Cadence {
         self.due_ns = self.due_ns.min(self.started_ns + FINEST_NS);
-        self.timer.set(self.due_ns)?;
-        Ok(self)
+        self
     }
 
-    pub fn timer(&self) -> &Timer {
-        &self.timer
+    /// When the next tick is due, on the monotonic clock.
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
     }
 
     /// What the distance of ticks is at the moment.
@@ -60,12 +57,11 @@ impl Cadence {
     }
 
     /// Runs `tick` if it is due, measures what it cost and sets the next one.
-    pub fn run_if_due(&mut self, mut tick: impl FnMut()) -> io::Result<bool> {
+    pub fn run_if_due(&mut self, mut tick: impl FnMut()) -> bool {
         let now_ns = sys::monotonic_ns();
         if now_ns < self.due_ns {
-            return Ok(false);
+            return false;
         }
-        self.timer.consume();
         let late_ns = now_ns - self.due_ns;
         if late_ns > self.interval_ns() / 10 + 1_000_000 {
             self.late_ticks += 1;
@@ -74,8 +70,8 @@ impl Cadence {
         tick();
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         self.cost_ns = if self.cost_ns == 0 { cost_ns } else { (self.cost_ns * 3 + cost_ns) / 4 };
-        self.schedule()?;
-        Ok(true)
+        self.schedule();
+        true
     }
 
     /// The wider distance that ticks were moved to since the last call, when they had become too dear.
@@ -83,7 +79,7 @@ impl Cadence {
         self.thinned.take().map(|interval_ns| (interval_ns, self.cost_ns))
     }
 
-    fn schedule(&mut self) -> io::Result<()> {
+    fn schedule(&mut self) {
         let now_ns = sys::monotonic_ns();
         match self.interval_ns {
             None => {
@@ -106,6 +102,5 @@ impl Cadence {
                 self.due_ns = self.started_ns + next * interval_ns;
             }
         }
-        self.timer.set(self.due_ns)
     }
 }

@@ -62,8 +62,8 @@ pub struct Reaped {
 /// A child that has ended and was not reaped yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// This one; it stays a zombie until it is reaped.
-    Ended(Pid),
+    /// This one, with its wait status; it stays a zombie until it is reaped.
+    Ended(Pid, i32),
     /// There are such children, and none has ended.
     NoneEnded,
     /// There is no such child: none at all, or somebody else has reaped it.
@@ -73,9 +73,13 @@ pub enum Waiting {
 /// Looks for a child that has ended, `pid` or any, and leaves it as it is. Only children of the calling thread:
 /// a driver's library may wait for helpers of its own on another.
 pub fn peek_child(pid: Option<Pid>) -> Waiting {
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let (kind, id) = pid.map_or((libc::P_ALL, 0), |pid| (libc::P_PID, pid.get() as libc::id_t));
-    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
+    peek(kind, id, libc::__WALL | libc::__WNOTHREAD)
+}
+
+fn peek(kind: libc::idtype_t, id: libc::id_t, which: libc::c_int) -> Waiting {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG | which;
     // SAFETY: `info` is zeroed, so si_pid reads 0 when nothing waits.
     unsafe {
         if libc::waitid(kind, id, info.as_mut_ptr(), flags) != 0 {
@@ -84,7 +88,13 @@ pub fn peek_child(pid: Option<Pid>) -> Waiting {
                 _ => Waiting::NoneEnded,
             };
         }
-        Pid::new(info.assume_init().si_pid()).map_or(Waiting::NoneEnded, Waiting::Ended)
+        let info = info.assume_init();
+        let status = match info.si_code {
+            libc::CLD_EXITED => info.si_status() << 8,
+            libc::CLD_DUMPED => info.si_status() | 0x80,
+            _ => info.si_status(),
+        };
+        Pid::new(info.si_pid()).map_or(Waiting::NoneEnded, |pid| Waiting::Ended(pid, status))
     }
 }
 
@@ -102,9 +112,26 @@ pub fn take_stop_report(pid: Pid) -> Option<(i32, i32)> {
     }
 }
 
-/// Reaps `pid`, which [`peek_child`] said has ended. Does not wait: `None` when it has not, or is not ours.
-pub fn reap(pid: Pid) -> Option<Reaped> {
-    wait4(pid, libc::__WALL | libc::WNOHANG | libc::__WNOTHREAD).ok().flatten()
+/// Reaps `pid` if it has ended; does not wait. An error of ECHILD says that it is no child of ours any more.
+pub fn reap(pid: Pid) -> io::Result<Option<Reaped>> {
+    wait4(pid, libc::__WALL | libc::WNOHANG | libc::__WNOTHREAD)
+}
+
+/// Reaps any child that has ended, of any thread of ours. Does not wait.
+pub fn reap_any() -> Option<Reaped> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both out-pointers are valid; rusage is plain data. -1 stands for "any child" in wait4, which only
+    // looks at our own.
+    unsafe {
+        let got = libc::wait4(-1, &raw mut status, libc::__WALL | libc::WNOHANG, usage.as_mut_ptr());
+        (got > 0).then(|| Reaped { pid: got, status, usage: usage.assume_init() })
+    }
+}
+
+/// What became of `pid`, a child of any thread of ours, without reaping it.
+pub fn look_at(pid: Pid) -> Waiting {
+    peek(libc::P_PID, pid.get() as libc::id_t, libc::__WALL)
 }
 
 /// Waits until `pid`, a child of ours, has ended, and reaps it. `None` when it is no child of ours: somebody

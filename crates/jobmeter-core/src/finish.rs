@@ -165,12 +165,15 @@ impl Meter {
         // Without a child ever, main is the whole: sources that differ by nanoseconds make no descendants.
         let main = if self.was_alone() { main.map(|_| settled) } else { main };
         let rest = main.map(|main| settled.since(&main));
+        self.define_columns();
         let mut values = Vec::with_capacity(33);
         for (scope, account) in
             [(Scope::Main, main), (Scope::Descendants, rest), (Scope::Combined, Some(settled))]
         {
             for (metric, value) in account_values(account) {
-                if self.io_denied && is_io(metric) {
+                let is_unread = self.is_main_missing
+                    && matches!(metric, Metric::ReadCharsBytes | Metric::WriteCharsBytes);
+                if is_unread || (self.io_denied && is_io(metric)) {
                     continue;
                 }
                 if let (Some(index), Some(value)) = (self.row.index(scope, metric), value) {

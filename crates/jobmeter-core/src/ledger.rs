@@ -170,7 +170,6 @@ impl Ledger {
             }
             self.main_final = Some(own);
             self.main_has_waited = process.has_waited();
-            self.main_reaped_usage = Some(*usage);
         }
     }
 

@@ -4,12 +4,33 @@
 
 use crate::control::{self, Pid};
 use crate::probe::scan::lines;
-use crate::probe::status::signal_bit;
+use crate::probe::status::hex_mask;
 use crate::sys;
 use std::time::Duration;
 
 /// Senders that address each process in turn need a moment to reach the next one.
 const PATIENCE: Duration = Duration::from_millis(10);
+
+/// Signals by number, as the kernel's masks show them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SignalSet(u64);
+
+impl SignalSet {
+    pub fn has(self, signal: i32) -> bool {
+        self.0 >> (signal - 1) & 1 == 1
+    }
+
+    /// Takes `signal` out; whether it was there.
+    pub fn take(&mut self, signal: i32) -> bool {
+        let had = self.has(signal);
+        self.0 &= !(1 << (signal - 1));
+        had
+    }
+
+    pub fn add(&mut self, others: SignalSet) {
+        self.0 |= others.0;
+    }
+}
 
 pub struct Sentinel {
     pid: Pid,
@@ -42,19 +63,20 @@ impl Sentinel {
 
     /// Whether the group got `signal` too.
     pub fn has(&self, signal: i32) -> bool {
-        self.is_pending(signal) || {
+        self.pending().has(signal) || {
             std::thread::sleep(PATIENCE);
-            self.is_pending(signal)
+            self.pending().has(signal)
         }
     }
 
-    fn is_pending(&self, signal: i32) -> bool {
+    /// Every signal that the group got since the sentinel was started.
+    pub fn pending(&self) -> SignalSet {
         let mut buffer = [0u8; 4096];
-        sys::read_proc(self.pid.get(), "status", &mut buffer).is_ok_and(|text| {
-            lines(text)
-                .find_map(|line| line.strip_prefix(b"ShdPnd:\t"))
-                .is_some_and(|mask| signal_bit(mask, signal))
-        })
+        let mask = sys::read_proc(self.pid.get(), "status", &mut buffer)
+            .ok()
+            .and_then(|text| lines(text).find_map(|line| line.strip_prefix(b"ShdPnd:\t")))
+            .and_then(hex_mask);
+        SignalSet(mask.unwrap_or(0))
     }
 
     /// Ends it without waiting: it goes while we do other things, and `Drop` finds it gone.

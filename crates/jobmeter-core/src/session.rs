@@ -6,6 +6,7 @@ use crate::control::{self, Pid};
 use crate::event::{MarkKind, Sink};
 use crate::finish::{Ending, Settled};
 use crate::meter::{Extra, Meter, Target};
+use crate::pidfd;
 use crate::summary::{Limits, RunInfo, Summary};
 use crate::sys::{self, EventFd};
 use crate::verdict;
@@ -75,11 +76,11 @@ impl Session {
         for extra in config.extras {
             meter.add_extra(extra);
         }
-        let cadence = Cadence::start(config.interval_ns, sys::monotonic_ns())?;
+        let cadence = Cadence::start(config.interval_ns, sys::monotonic_ns());
         meter.set_interval_ns(cadence.interval_ns());
         meter.begin();
         let watched = match config.target {
-            Target::Attached(pid) => sys::pidfd_open(pid).ok(),
+            Target::Attached(pid) => Pid::new(pid).and_then(|pid| pidfd::open(pid).ok()),
             _ => None,
         };
         let shared = Arc::new(Shared {
@@ -212,8 +213,7 @@ impl Drop for Session {
 
 /// The machine is first looked at so long after the start. Its counters move in steps of 10 ms: they have nothing to say
 /// about a block that is over by then.
-const FIRST_LOOK_MS: i32 = 1;
-const FOR_EVER_MS: i32 = -1;
+const FIRST_LOOK_NS: u64 = 1_000_000;
 
 fn tick_until_woken(
     shared: &Shared,
@@ -225,37 +225,35 @@ fn tick_until_woken(
     shared.tid.store(unsafe { libc::gettid() }, Ordering::Relaxed);
     let inbox_fd = inbox.map_or(-1, |inbox| inbox.fd);
     let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
-    let mut timeout_ms = FIRST_LOOK_MS;
+    let mut first_look_ns = Some(sys::monotonic_ns() + FIRST_LOOK_NS);
     loop {
-        let fds = [shared.wake.as_raw_fd(), cadence.timer().as_raw_fd(), exit, inbox_fd];
-        let Ok(ready) = sys::wait_readable(&fds, timeout_ms) else { break };
-        if ready & 1 != 0 {
+        let fds = [shared.wake.as_raw_fd(), exit, inbox_fd];
+        let until_ns = first_look_ns.unwrap_or(u64::MAX).min(cadence.due_ns());
+        // A wait that failed has slept a little: the clock and the meter are asked all the same.
+        let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
+        if ready & 1 != 0 || shared.lock().is_none() {
             break;
         }
-        if timeout_ms == FIRST_LOOK_MS {
-            timeout_ms = FOR_EVER_MS;
+        if first_look_ns.take().is_some() {
             shared.with(Meter::complete_first_tick);
         }
-        if ready & 4 != 0 {
+        if ready & 2 != 0 {
             // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
             shared.with(Meter::tick);
             exit = -1;
         }
-        if ready & 8 != 0
+        if ready & 4 != 0
             && let Some(inbox) = inbox
         {
             (inbox.deliver)();
         }
         let interval_ns = cadence.interval_ns();
-        let ticked = cadence.run_if_due(|| {
+        cadence.run_if_due(|| {
             shared.with(|meter| {
                 meter.set_interval_ns(interval_ns);
                 meter.tick();
             });
         });
-        if ticked.is_err() {
-            break;
-        }
     }
     (cadence.late_ticks, cadence.skipped_ticks)
 }

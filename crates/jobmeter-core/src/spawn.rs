@@ -7,7 +7,7 @@ use crate::sys;
 use std::ffi::{CString, OsString};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 
 /// Signals that are passed on to the job.
@@ -81,21 +81,9 @@ impl SignalPlan {
 
     /// The next signal that arrived, if any.
     pub fn next(&self) -> Option<Arrived> {
-        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
-        let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: the kernel writes whole records of `size` bytes.
-        unsafe {
-            let count = libc::read(self.descriptor.as_raw_fd(), info.as_mut_ptr().cast(), size);
-            if count != size as isize {
-                return None;
-            }
-            let info = info.assume_init();
-            Some(Arrived { signal: info.ssi_signo as i32, by_user: info.ssi_code <= 0 })
-        }
+        next_signal(self.descriptor.as_raw_fd())
     }
-}
 
-impl SignalPlan {
     /// Stops ourselves by `signal`, as the job was stopped by it; returns when we are continued.
     pub fn stop_by(&self, signal: i32) {
         // SAFETY: lets one signal through with its default action and closes the gate behind it.
@@ -108,6 +96,21 @@ impl SignalPlan {
             libc::sigprocmask(libc::SIG_UNBLOCK, &raw const only, std::ptr::null_mut());
             libc::sigprocmask(libc::SIG_BLOCK, &raw const only, std::ptr::null_mut());
         }
+    }
+}
+
+/// The next signal that waits in a signal descriptor, if any; does not block.
+pub(crate) fn next_signal(descriptor: RawFd) -> Option<Arrived> {
+    let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+    let size = size_of::<libc::signalfd_siginfo>();
+    // SAFETY: the kernel writes whole records of `size` bytes.
+    unsafe {
+        let count = libc::read(descriptor, info.as_mut_ptr().cast(), size);
+        if count != size as isize {
+            return None;
+        }
+        let info = info.assume_init();
+        Some(Arrived { signal: info.ssi_signo as i32, by_user: info.ssi_code <= 0 })
     }
 }
 

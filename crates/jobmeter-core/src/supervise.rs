@@ -2,76 +2,48 @@
 
 use crate::cadence::Cadence;
 use crate::cgroup::{JobGroup, Membership};
-use crate::control::{self, Pid, Reaped, Waiting};
-use crate::cpus;
+use crate::control::{self, Pid, Waiting};
 use crate::finish::Ending;
-use crate::marks::{self, MarkReceiver};
-use crate::meter::{Meter, Target};
+use crate::job::Job;
+use crate::marks::MarkReceiver;
+use crate::meter::Meter;
 use crate::perf_ring::PerfRing;
-use crate::sentinel::Sentinel;
-use crate::spawn::{self, Arrived, SignalPlan, SpawnError, Spawned};
+use crate::pidfd;
+use crate::plain;
+use crate::sentinel::{Sentinel, SignalSet};
+use crate::spawn::{Arrived, SpawnError};
 use crate::summary::{Limits, RunInfo, Summary};
 use crate::sys;
 use crate::trim;
 use crate::units::{format_count, format_duration_ns};
 use crate::verdict::{self, Circumstances};
-use std::ffi::OsString;
-use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
 
-/// With more CPUs than this the job does not wait for an event on each: what it forks before is found by a look back,
-/// unless it is gone by then.
-const MOST_EARLY_CPUS: usize = 16;
-
 /// Shorter jobs are over before the memory could matter.
 const TRIM_AFTER_NS: u64 = 20_000_000;
 
-#[derive(Debug, Clone)]
-pub struct RunOptions {
-    pub command: Vec<OsString>,
-    /// Fixed distance of ticks, or adaptive.
-    pub interval_ns: Option<u64>,
-    pub timeout_ns: Option<u64>,
-    /// Between TERM and KILL at the time limit.
-    pub grace_ns: u64,
-    pub wait_descendants: bool,
-    pub use_cgroup: bool,
-    /// Events and clocks of perf, where they may be had.
-    pub use_perf: bool,
-    /// Watch the job's tree where whole CPUs may not be watched. The first such event on a machine makes the
-    /// kernel patch itself, 6 to 32 ms for which the job waits: only by request.
-    pub follow: bool,
-}
-
-#[derive(Debug)]
-pub enum LaunchError {
-    Spawn(SpawnError),
-    Own(io::Error),
-}
-
-/// A job under way.
-pub struct Supervisor {
+/// A job under the meter.
+pub struct Supervisor<'job> {
     pub meter: Meter,
-    options: RunOptions,
-    signals: SignalPlan,
+    job: &'job mut Job,
     sentinel: Option<Sentinel>,
-    spawned: Spawned,
+    /// Signals of the whole group that a former sentinel saw and that are still to arrive here.
+    group_signals: SignalSet,
     /// Our resident memory at the fork: the child's ru_maxrss never shows less.
     fork_floor_bytes: u64,
     cadence: Cadence,
     marks: Option<MarkReceiver>,
-    /// What is wrong with the pipe of marks; told once the sinks are there.
-    marks_doubt: Option<String>,
+    /// Kind and text; emitted once the sinks are there.
+    early_warnings: Vec<(&'static str, String)>,
     membership: Membership,
     limits: Limits,
     oom_kills_before: Option<u64>,
     wants_clock: bool,
     has_trimmed: bool,
-    deadline_ns: Option<u64>,
     timeout: TimeoutState,
 }
 
@@ -86,96 +58,77 @@ enum TimeoutState {
 struct Ready {
     signals: bool,
     marks: bool,
+    /// The main process has ended.
+    exit: bool,
+}
+
+/// How the main process ended.
+#[derive(Debug, Clone, Copy)]
+struct MainEnd {
+    status: Option<i32>,
+    ended_ns: u64,
 }
 
 /// How it went.
 pub struct Outcome {
-    pub reaped: Reaped,
+    /// As `wait` gives it; `None` when somebody else took it and the kernel does not keep it.
+    pub status: Option<i32>,
     pub timed_out: bool,
     pub ended_ns: u64,
     /// Descendants that live on: pid and name.
     pub remaining: Vec<(i32, String)>,
 }
 
-impl Outcome {
-    /// The exit code that mirrors the job's.
-    pub fn exit_code(&self) -> u8 {
-        let status = self.reaped.status;
-        if self.timed_out {
-            124
-        } else if libc::WIFSIGNALED(status) {
-            (128 + libc::WTERMSIG(status)) as u8
-        } else {
-            libc::WEXITSTATUS(status) as u8
-        }
-    }
-}
-
-impl Supervisor {
-    /// Starts the job. The first tick is taken when [`Supervisor::run`] begins.
-    pub fn launch(options: RunOptions) -> Result<Supervisor, LaunchError> {
-        let signals = SignalPlan::install().map_err(LaunchError::Own)?;
-        spawn::become_subreaper();
-        let mut group = if options.use_cgroup { JobGroup::create().ok() } else { None };
-        let wants_clock = options.use_perf && group.is_none();
-        let opens_early = cpus::online().len() <= MOST_EARLY_CPUS;
-        let mut events = match options.use_perf {
-            true if opens_early || options.follow => Some(PerfRing::open_machine()),
-            true => None,
-            false => Some(Err("not wanted".to_owned())),
-        };
-        let wants_tree_events = options.follow && !matches!(events, Some(Ok(_)));
-        let mut attach = |pid| events = Some(PerfRing::open_tree(pid));
-        // Before the job: its very first command may be a mark.
-        let (marks, marks_doubt) = marks::receive();
-        let spawned = {
-            let attach: Option<&mut dyn FnMut(i32)> =
-                if wants_tree_events { Some(&mut attach) } else { None };
-            spawn::spawn(&options.command, &signals, group.as_mut(), attach).map_err(LaunchError::Spawn)?
-        };
+impl<'job> Supervisor<'job> {
+    /// Puts a meter on a job that was just started. The first tick is taken when [`Supervisor::run`] begins. An error
+    /// says that the command could not be executed.
+    pub fn new(job: &'job mut Job) -> Result<Supervisor<'job>, SpawnError> {
+        let pid = job.spawned.pid;
         // First of all: a job of a millisecond is seen alive now or never.
-        let Some(mut meter) = Meter::start(Target::Child(spawned.pid.get())) else {
-            return Err(LaunchError::Own(io::Error::other("the child vanished before it could be read")));
-        };
+        let (mut meter, trouble) = Meter::start_child(pid.get());
+        let mut early_warnings: Vec<_> = trouble.map(|text| ("unreadable", text)).into_iter().collect();
         // Right after the fork, for the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
-        meter.set_started_ns(spawned.started_ns);
+        meter.set_started_ns(job.spawned.started_ns);
+        let (group, events, marks) = match job.sources.take() {
+            Some(sources) => {
+                early_warnings.extend(sources.marks_doubt.map(|text| ("marks", text)));
+                (sources.group, sources.events, sources.marks)
+            }
+            None => (None, Some(Err("the job was supervised before".to_owned())), None),
+        };
         match events {
             Some(events) => meter.set_process_events(events),
             None => meter.set_late_process_events(PerfRing::open_machine()),
         }
+        let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
         // A group of the job's own starts at nought.
         let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
         let limits = job_limits(&membership);
         meter.set_group(group);
-        let cadence = Cadence::start(options.interval_ns, spawned.started_ns)
-            .and_then(Cadence::with_early_tick)
-            .map_err(LaunchError::Own)?;
-        spawned.wait_exec().map_err(LaunchError::Spawn)?;
-        let deadline_ns = options.timeout_ns.map(|timeout_ns| spawned.started_ns + timeout_ns);
+        let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns).with_early_tick();
+        job.spawned.wait_exec()?;
         Ok(Supervisor {
             meter,
-            options,
-            signals,
+            job,
             sentinel: None,
-            spawned,
+            group_signals: SignalSet::default(),
             fork_floor_bytes,
             cadence,
             marks,
-            marks_doubt,
+            early_warnings,
             membership,
             limits,
             oom_kills_before,
             wants_clock,
             has_trimmed: false,
-            deadline_ns,
             timeout: TimeoutState::Waiting,
         })
     }
 
     pub fn pid(&self) -> Pid {
-        self.spawned.pid
+        self.job.spawned.pid
     }
 
     pub fn limits(&self) -> &Limits {
@@ -183,66 +136,88 @@ impl Supervisor {
     }
 
     /// Until the job has ended (and its descendants, when they are waited for).
-    pub fn run(&mut self) -> io::Result<Outcome> {
-        let mut main: Option<(Reaped, u64)> = None;
-        if let Some(text) = self.marks_doubt.take() {
-            self.meter.warn("marks", text);
+    pub fn run(&mut self) -> Outcome {
+        let mut main: Option<MainEnd> = None;
+        for (kind, text) in std::mem::take(&mut self.early_warnings) {
+            self.meter.warn(kind, text);
         }
         // A job that is over already gets no more signals.
-        if self.options.wait_descendants || control::peek_child(Some(self.spawned.pid)) == Waiting::NoneEnded
-        {
+        if self.job.options.wait_descendants || control::peek_child(Some(self.pid())) == Waiting::NoneEnded {
             self.start_sentinel();
         }
         loop {
-            let ready = self.wait_for_something()?;
-            while let Some(arrived) = if ready.signals { self.signals.next() } else { None } {
+            let ready = self.wait_for_something();
+            while let Some(arrived) = if ready.signals { self.job.signals.next() } else { None } {
                 // A main process that has ended takes no signal any more.
-                if arrived.signal != libc::SIGCHLD
-                    && let Some(reaped) = self.reap_children()
-                {
-                    main = Some((reaped, sys::monotonic_ns()));
+                if arrived.signal != libc::SIGCHLD {
+                    main = self.reap_children().or(main);
                 }
                 self.handle_signal(arrived, main.is_some());
             }
             // Signals merge and may be lost behind each other; children are asked for directly.
-            if let Some(reaped) = self.reap_children() {
-                main = Some((reaped, sys::monotonic_ns()));
+            main = self.reap_children().or(main);
+            if ready.exit && main.is_none() {
+                main = self.missed_end();
             }
-            if let Some((reaped, ended_ns)) = main
-                && (!self.options.wait_descendants || self.meter.process_count() == 0)
+            if let Some(end) = main
+                && (!self.job.options.wait_descendants || self.meter.process_count() == 0)
             {
                 if let Some(sentinel) = &self.sentinel {
                     sentinel.dismiss();
                 }
                 let remaining = self.meter.living_descendants().collect();
                 let timed_out = self.timeout != TimeoutState::Waiting;
-                let ended_ns = if self.options.wait_descendants { sys::monotonic_ns() } else { ended_ns };
-                return Ok(Outcome { reaped, timed_out, ended_ns, remaining });
+                let ended_ns =
+                    if self.job.options.wait_descendants { sys::monotonic_ns() } else { end.ended_ns };
+                plain::set_under_way(None);
+                return Outcome { status: end.status, timed_out, ended_ns, remaining };
             }
             if ready.marks {
                 self.take_marks();
             }
-            self.tick_if_due()?;
+            self.tick_if_due();
             self.enforce_time_limit();
         }
     }
 
-    fn wait_for_something(&mut self) -> io::Result<Ready> {
+    fn wait_for_something(&mut self) -> Ready {
         let marks = self.marks.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let timeout_ms = match self.deadline_ns {
-            Some(deadline_ns) => {
-                let left_ns = deadline_ns.saturating_sub(sys::monotonic_ns());
-                i32::try_from(left_ns / 1_000_000 + 1).unwrap_or(i32::MAX)
+        let exit = self.job.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let until_ns = self.job.deadline_ns.unwrap_or(u64::MAX).min(self.cadence.due_ns());
+        let fds = [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd()];
+        match sys::wait_readable(&fds, Some(until_ns)) {
+            Ok(ready) => {
+                if ready & 8 != 0 {
+                    self.meter.wake_by_events();
+                }
+                // Without a descriptor of the process, each look asks for it.
+                let exit = ready & 4 != 0 || exit == -1;
+                Ready { signals: ready & 1 != 0, marks: ready & 2 != 0, exit }
             }
-            None => -1,
-        };
-        let events = self.meter.events_fd();
-        let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), marks, events];
-        let ready = sys::wait_readable(&fds, timeout_ms)?;
-        if ready & 8 != 0 {
-            self.meter.wake_by_events();
+            // It has slept a little: everything is looked at.
+            Err(_) => Ready { signals: true, marks: true, exit: true },
         }
-        Ok(Ready { signals: ready & 1 != 0, marks: ready & 4 != 0 })
+    }
+
+    /// The end of the main process when it was not ours to reap: a library in our process may ignore SIGCHLD, and
+    /// then the kernel reaps our children itself. `None` while it is there.
+    fn missed_end(&mut self) -> Option<MainEnd> {
+        if let Some(reaped) = self.meter.reap(self.pid().get()) {
+            return Some(self.note_end(Some(reaped.status)));
+        }
+        match control::reap(self.pid()) {
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
+                self.meter.lose_main("somebody else in our process has reaped the job");
+                let status = self.job.exit.as_ref().and_then(pidfd::wait_status);
+                Some(self.note_end(status))
+            }
+            _ => None,
+        }
+    }
+
+    fn note_end(&mut self, status: Option<i32>) -> MainEnd {
+        self.job.exit = None;
+        MainEnd { status, ended_ns: sys::monotonic_ns() }
     }
 
     /// Passes on what was meant for the job and did not reach it by itself.
@@ -254,7 +229,7 @@ impl Supervisor {
         if self.group_got(arrived) {
             return;
         }
-        if main_is_gone && !self.options.wait_descendants {
+        if main_is_gone && !self.job.options.wait_descendants {
             return;
         }
         if main_is_gone {
@@ -262,64 +237,82 @@ impl Supervisor {
                 send_to(pid, signal);
             }
         } else {
-            send_to(self.spawned.pid.get(), signal);
+            send_to(self.pid().get(), signal);
         }
     }
 
     fn start_sentinel(&mut self) {
-        let started = Sentinel::start();
-        if let Some(sentinel) = &started {
+        self.sentinel = Sentinel::start();
+        if let Some(sentinel) = &self.sentinel {
             self.meter.exclude(sentinel.pid());
         }
-        self.replace_sentinel(started);
     }
 
-    /// Ends and reaps the one before; its pid may now become a process of the job.
-    fn replace_sentinel(&mut self, next: Option<Sentinel>) {
-        if let Some(former) = std::mem::replace(&mut self.sentinel, next) {
-            let pid = former.pid();
-            drop(former);
-            self.meter.include(pid);
-        }
+    /// Ends and reaps it; its pid may now become a process of the job.
+    fn retire_sentinel(&mut self, former: Sentinel) {
+        let pid = former.pid();
+        drop(former);
+        self.meter.include(pid);
     }
 
     /// The terminal, a shell or a scheduler sent it to the whole group: the job has it already.
     fn group_got(&mut self, arrived: Arrived) -> bool {
-        let Some(sentinel) = &self.sentinel else { return !arrived.by_user };
-        if arrived.by_user && !sentinel.has(arrived.signal) {
-            return false;
+        let was_noted = self.group_signals.take(arrived.signal);
+        let Some(sentinel) = &self.sentinel else { return was_noted || !arrived.by_user };
+        let is_pending = match was_noted || !arrived.by_user {
+            true => sentinel.pending().has(arrived.signal),
+            false => sentinel.has(arrived.signal),
+        };
+        if is_pending {
+            self.renew_sentinel(arrived.signal);
         }
-        // The old one keeps the signal pending for ever: a new one starts with a clean slate.
+        was_noted || is_pending || !arrived.by_user
+    }
+
+    /// A sentinel keeps its signals pending for ever: a new one takes its place. What else the group got meanwhile will
+    /// arrive here too, and is noted.
+    fn renew_sentinel(&mut self, handled: i32) {
+        let Some(former) = self.sentinel.take() else { return };
         self.start_sentinel();
-        true
+        // After the new one was started: what comes now is pending there.
+        let mut others = former.pending();
+        others.take(handled);
+        self.group_signals.add(others);
+        self.retire_sentinel(former);
     }
 
     /// When the terminal stopped the job, we stop too, so that the shell gets its prompt back.
     fn follow_stop(&self) {
-        while let Some((code, signal)) = control::take_stop_report(self.spawned.pid) {
+        while let Some((code, signal)) = control::take_stop_report(self.pid()) {
             let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
             if code == libc::CLD_STOPPED && by_terminal && has_terminal() {
-                self.signals.stop_by(signal);
+                self.job.signals.stop_by(signal);
             }
         }
     }
 
     /// Reaps everything that has ended; returns main when it was among them.
-    fn reap_children(&mut self) -> Option<Reaped> {
+    fn reap_children(&mut self) -> Option<MainEnd> {
         let mut main = None;
-        while let Waiting::Ended(pid) = control::peek_child(None) {
-            if self.sentinel.as_ref().is_some_and(|sentinel| sentinel.pid() == pid) {
+        while let Waiting::Ended(pid, status) = control::peek_child(None) {
+            if let Some(sentinel) = self.sentinel.take_if(|sentinel| sentinel.pid() == pid) {
                 // Somebody killed it: without one, signals are judged by their sender alone.
-                self.replace_sentinel(None);
+                self.retire_sentinel(sentinel);
                 continue;
             }
-            if pid == self.spawned.pid {
+            if pid == self.pid() {
                 // While it is still a zombie its last figures can be read.
                 self.meter.last_tick();
             }
-            let reaped = self.meter.reap(pid.get())?;
-            if pid == self.spawned.pid {
-                main = Some(reaped);
+            let is_reaped = self.meter.reap(pid.get()).is_some();
+            if pid == self.pid() {
+                if !is_reaped {
+                    self.meter.lose_main("the kernel does not let us reap the job");
+                }
+                main = Some(self.note_end(Some(status)));
+            }
+            if !is_reaped {
+                break;
             }
         }
         main
@@ -332,14 +325,14 @@ impl Supervisor {
         }
     }
 
-    fn tick_if_due(&mut self) -> io::Result<()> {
+    fn tick_if_due(&mut self) {
         let meter = &mut self.meter;
         if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
             self.has_trimmed = true;
             trim::give_back_code();
         }
         meter.set_interval_ns(self.cadence.interval_ns());
-        let ticked = self.cadence.run_if_due(|| meter.tick())?;
+        let ticked = self.cadence.run_if_due(|| meter.tick());
         if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {
             self.wants_clock = false;
             meter.open_inherited_clocks();
@@ -356,11 +349,11 @@ impl Supervisor {
                 self.meter.warn("thinned", text);
             }
         }
-        Ok(())
     }
 
     fn enforce_time_limit(&mut self) {
-        let Some(deadline_ns) = self.deadline_ns.filter(|deadline_ns| sys::monotonic_ns() >= *deadline_ns)
+        let Some(deadline_ns) =
+            self.job.deadline_ns.filter(|deadline_ns| sys::monotonic_ns() >= *deadline_ns)
         else {
             return;
         };
@@ -370,7 +363,7 @@ impl Supervisor {
                 self.timeout = TimeoutState::Asked;
                 self.signal_tree(libc::SIGTERM);
                 self.signal_tree(libc::SIGCONT);
-                self.deadline_ns = Some(deadline_ns + self.options.grace_ns);
+                self.job.deadline_ns = Some(deadline_ns.saturating_add(self.job.options.grace_ns));
             }
             TimeoutState::Asked | TimeoutState::Killed => {
                 self.timeout = TimeoutState::Killed;
@@ -378,14 +371,17 @@ impl Supervisor {
                     self.signal_tree(libc::SIGKILL);
                 }
                 // Forked while we killed: looked for again until the tree is empty.
-                self.deadline_ns = Some(sys::monotonic_ns() + 20_000_000);
+                self.job.deadline_ns = Some(sys::monotonic_ns() + 20_000_000);
             }
         }
     }
 
     fn signal_tree(&self, signal: i32) {
-        for process in &self.meter.tree.processes {
-            send_to(process.id.pid, signal);
+        let processes = self.meter.tree.processes.iter().map(|process| process.id.pid);
+        processes.for_each(|pid| send_to(pid, signal));
+        // A main process that could not be read is in no tree. Until we reap it, its pid is its own.
+        if self.meter.is_main_missing && control::look_at(self.pid()) != Waiting::NoChild {
+            send_to(self.pid().get(), signal);
         }
     }
 
@@ -404,11 +400,14 @@ impl Supervisor {
         let oom_kills =
             oom_kills_now.zip(self.oom_kills_before).map_or(0, |(now, before)| now.saturating_sub(before));
         let circumstances = Circumstances {
-            timed_out_after_ns: self.options.timeout_ns.filter(|_| outcome.timed_out),
+            timed_out_after_ns: self.job.options.timeout_ns.filter(|_| outcome.timed_out),
             oom_kills,
         };
         let ending = Ending {
-            verdict: verdict::of_status(outcome.reaped.status, &circumstances),
+            verdict: match outcome.status {
+                Some(status) => verdict::of_status(status, &circumstances),
+                None => verdict::of_watch("unknown", "the job ended; somebody else took its exit status"),
+            },
             limits: self.limits.clone(),
             ended_ns: outcome.ended_ns,
             fork_floor_bytes: self.fork_floor_bytes,

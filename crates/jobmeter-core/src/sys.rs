@@ -210,63 +210,6 @@ pub fn share_memory(pid: i32, other_pid: i32) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, pid, other_pid, KCMP_VM, 0, 0) == 0 }
 }
 
-pub fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: plain system call; a fresh descriptor is ours to own. pidfds are close-on-exec.
-    unsafe {
-        let fd = check(libc::syscall(libc::SYS_pidfd_open, pid, 0) as libc::c_int)?;
-        Ok(OwnedFd::from_raw_fd(fd))
-    }
-}
-
-/// A monotonic timer that fires at absolute times, so that cadence does not drift.
-pub struct Timer(OwnedFd);
-
-impl Timer {
-    pub fn new() -> io::Result<Timer> {
-        // SAFETY: plain system call; a fresh descriptor is ours to own.
-        unsafe {
-            let fd =
-                check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK))?;
-            Ok(Timer(OwnedFd::from_raw_fd(fd)))
-        }
-    }
-
-    /// Fires once at `deadline_ns` of the monotonic clock (at once when that is past).
-    pub fn set(&self, deadline_ns: u64) -> io::Result<()> {
-        let deadline_ns = deadline_ns.max(1);
-        let spec = libc::itimerspec {
-            it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: libc::timespec {
-                tv_sec: (deadline_ns / 1_000_000_000) as libc::time_t,
-                tv_nsec: (deadline_ns % 1_000_000_000) as libc::c_long,
-            },
-        };
-        // SAFETY: `spec` outlives the call.
-        check(unsafe {
-            libc::timerfd_settime(
-                self.0.as_raw_fd(),
-                libc::TFD_TIMER_ABSTIME,
-                &raw const spec,
-                std::ptr::null_mut(),
-            )
-        })?;
-        Ok(())
-    }
-
-    /// Clears the readiness after it fired.
-    pub fn consume(&self) {
-        let mut expirations = [0u8; 8];
-        // SAFETY: reads at most eight bytes into eight; EAGAIN (nothing fired) needs no handling.
-        unsafe { libc::read(self.0.as_raw_fd(), expirations.as_mut_ptr().cast(), 8) };
-    }
-}
-
-impl AsRawFd for Timer {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
-    }
-}
-
 /// A wake-up that another thread can send.
 pub struct EventFd(OwnedFd);
 
@@ -298,24 +241,43 @@ impl AsRawFd for EventFd {
     }
 }
 
-/// Waits for any of `fds` to be readable; returns which, by bit. At most 64 descriptors.
-pub fn wait_readable(fds: &[RawFd], timeout_ms: i32) -> io::Result<u64> {
+/// Where a wait itself fails, which it does only under a limit of a few descriptors or with no kernel memory left,
+/// the loops look around this often instead.
+const BLIND_WAIT_NS: u64 = 10_000_000;
+
+/// Waits until any of `fds` is readable or the monotonic clock shows `until_ns`; returns which, by bit. At most 64
+/// descriptors; negative ones are passed over. An error says that waiting is not possible: it comes after a short
+/// sleep, so that a loop which goes on does not spin.
+pub fn wait_readable(fds: &[RawFd], until_ns: Option<u64>) -> io::Result<u64> {
     let mut set = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 64];
     let count = fds.len().min(set.len());
     for (slot, fd) in set.iter_mut().zip(fds) {
         slot.fd = *fd;
     }
-    // SAFETY: `count` entries of `set` are initialised and live.
-    let ready = unsafe { libc::poll(set.as_mut_ptr(), count as libc::nfds_t, timeout_ms) };
+    let left = until_ns.map(|until_ns| timespec(until_ns.saturating_sub(monotonic_ns())));
+    let left = left.as_ref().map_or(std::ptr::null(), |left| left as *const libc::timespec);
+    // SAFETY: `count` entries of `set` and the time, where there is one, are initialised and live.
+    let ready = unsafe { libc::ppoll(set.as_mut_ptr(), count as libc::nfds_t, left, std::ptr::null()) };
     if ready < 0 {
         let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::Interrupted { Ok(0) } else { Err(error) };
+        if error.kind() == io::ErrorKind::Interrupted {
+            return Ok(0);
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(BLIND_WAIT_NS));
+        return Err(error);
     }
     Ok(set[..count]
         .iter()
         .enumerate()
         .filter(|(_, slot)| slot.revents != 0)
         .fold(0, |bits, (index, _)| bits | (1 << index)))
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    }
 }
 
 /// What this process had used before it became us: `cargo run` and shells exec, and the account goes on.

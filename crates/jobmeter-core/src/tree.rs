@@ -44,9 +44,9 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree with `main` as its root. `adopter` is our pid when we are the subreaper of the job.
-    pub fn new(main_pid: i32, adopter: Option<i32>) -> Option<Tree> {
-        let mut tree = Tree {
+    /// A tree without a root yet. `adopter` is our pid when we are the subreaper of the job.
+    pub fn new(adopter: Option<i32>) -> Tree {
+        Tree {
             processes: Vec::with_capacity(64),
             by_pid: HashMap::with_capacity(64),
             found_count: 0,
@@ -63,11 +63,15 @@ impl Tree {
             found: Vec::with_capacity(64),
             buffer: vec![0; 16 * 1024],
             has_children_lists: true,
-        };
-        let main = Process::open(main_pid, true, true, tree.scale, &mut tree.buffer)?;
-        tree.has_children_lists = main.has_children_list();
-        tree.insert(main);
-        Some(tree)
+        }
+    }
+
+    /// Makes `main_pid` the root. `None` when it is not there, or not to be read.
+    pub fn open_main(&mut self, main_pid: i32) -> Option<()> {
+        let main = Process::open(main_pid, true, true, self.scale, &mut self.buffer)?;
+        self.has_children_lists = main.has_children_list();
+        self.insert(main);
+        Some(())
     }
 
     /// The meter is part of somebody else's program: see [`Descriptors`].
@@ -352,7 +356,8 @@ mod tests {
     fn parents_stay_before_their_children_when_others_leave() {
         let mut children: Vec<_> =
             (0..3).map(|_| std::process::Command::new("sleep").arg("60").spawn().expect("a child")).collect();
-        let mut tree = Tree::new(std::process::id() as i32, None).expect("we live");
+        let mut tree = Tree::new(None);
+        tree.open_main(std::process::id() as i32).expect("we live");
         let (mut born, mut departed) = (Vec::new(), Vec::new());
         // Each test of this process may have children too: only ours are looked at.
         for child in &children {

@@ -1,8 +1,10 @@
 //! Measuring a process that runs already, from outside: until it ends, for a time, or until told to stop.
 
 use crate::cadence::Cadence;
+use crate::control::Pid;
 use crate::finish::Ending;
 use crate::meter::{Meter, Target};
+use crate::pidfd;
 use crate::probe::status;
 use crate::spawn::SignalPlan;
 use crate::summary::{Limits, RunInfo, Summary};
@@ -100,47 +102,48 @@ pub struct Watch {
 impl Watch {
     pub fn start(pid: i32, interval_ns: Option<u64>, duration_ns: Option<u64>) -> io::Result<Watch> {
         let signals = SignalPlan::install()?;
-        let exit = sys::pidfd_open(pid).ok();
+        let exit = Pid::new(pid).and_then(|pid| pidfd::open(pid).ok());
         let meter = Meter::start(Target::Attached(pid))
             .ok_or_else(|| io::Error::other(TargetError::NotThere(pid).to_string()))?;
         let now_ns = sys::monotonic_ns();
-        let cadence = Cadence::start(interval_ns, now_ns)?;
+        let cadence = Cadence::start(interval_ns, now_ns);
         let deadline_ns = duration_ns.map(|duration_ns| now_ns + duration_ns);
         Ok(Watch { meter, cadence, signals, pid, exit, deadline_ns })
     }
 
-    pub fn run(&mut self) -> io::Result<WatchEnd> {
+    /// Until the process has ended, the time is up, or a signal tells us to stop.
+    pub fn run(&mut self) -> WatchEnd {
         loop {
             let interval_ns = self.cadence.interval_ns();
             let meter = &mut self.meter;
             self.cadence.run_if_due(|| {
                 meter.set_interval_ns(interval_ns);
                 meter.tick();
-            })?;
+            });
             if !self.meter.has_main() {
-                return Ok(WatchEnd::ProcessEnded);
+                return WatchEnd::ProcessEnded;
             }
             if self.exit.is_none() && is_zombie(self.pid) {
                 self.meter.last_tick();
-                return Ok(WatchEnd::ProcessEnded);
+                return WatchEnd::ProcessEnded;
             }
-            let left_ns = self.deadline_ns.map(|deadline_ns| deadline_ns.saturating_sub(sys::monotonic_ns()));
-            if left_ns == Some(0) {
-                return Ok(WatchEnd::TimeUp);
+            if self.deadline_ns.is_some_and(|deadline_ns| sys::monotonic_ns() >= deadline_ns) {
+                return WatchEnd::TimeUp;
             }
-            let timeout_ms = left_ns.map_or(-1, |ns| i32::try_from(ns / 1_000_000 + 1).unwrap_or(i32::MAX));
+            let until_ns = self.deadline_ns.unwrap_or(u64::MAX).min(self.cadence.due_ns());
             let exit = self.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            let fds = [self.signals.as_raw_fd(), self.cadence.timer().as_raw_fd(), exit];
-            let ready = sys::wait_readable(&fds, timeout_ms)?;
+            let fds = [self.signals.as_raw_fd(), exit];
+            // A wait that failed has slept a little: signals, the clock and the process are looked at again.
+            let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
             while let Some(arrived) = self.signals.next() {
                 if matches!(arrived.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT) {
-                    return Ok(WatchEnd::Told(arrived.signal));
+                    return WatchEnd::Told(arrived.signal);
                 }
             }
-            if ready & 4 != 0 {
+            if ready & 2 != 0 {
                 // A zombie for as long as its parent leaves it there: read now.
                 self.meter.last_tick();
-                return Ok(WatchEnd::ProcessEnded);
+                return WatchEnd::ProcessEnded;
             }
         }
     }

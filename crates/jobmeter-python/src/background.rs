@@ -4,12 +4,13 @@ use crate::hub::{self, Ticket};
 use crate::table::Table;
 use crate::tail::Tail;
 use jobmeter_core::cgroup::Membership;
+use jobmeter_core::control::Pid;
 use jobmeter_core::meter::{Extra, Target};
 use jobmeter_core::session::{Ended, Session, SessionConfig};
 use jobmeter_core::summary::Limits;
-use jobmeter_core::sys;
 use jobmeter_core::watch::{self, TargetError};
 use jobmeter_core::{Column, Event, MarkKind, RunInfo, Sink, Summary, supervise};
+use jobmeter_core::{pidfd, sys};
 use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra, footprint, hardware};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
 use std::cell::RefCell;
@@ -116,7 +117,7 @@ impl Background {
             .map(|target| Writer::create(target, &info).map(Mutex::new).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()
             .map_err(StartError::Record)?;
-        let exit = options.pid.and_then(|pid| sys::pidfd_open(pid).ok());
+        let exit = options.pid.and_then(Pid::new).and_then(|pid| pidfd::open(pid).ok());
         let mut ticket = options.pid.is_none().then(Ticket::take);
         let mut sinks: Vec<Box<dyn Sink + Send>> =
             writers.iter().map(|w| Box::new(Feed(Arc::clone(w))) as Box<dyn Sink + Send>).collect();
@@ -143,7 +144,7 @@ impl Background {
     pub(crate) fn is_running(&self) -> bool {
         let State::Live(live) = &self.state else { return false };
         let exit = live.exit.as_ref();
-        exit.is_none_or(|exit| sys::wait_readable(&[exit.as_raw_fd()], 0).is_ok_and(|ready| ready == 0))
+        exit.is_none_or(|exit| sys::wait_readable(&[exit.as_raw_fd()], Some(0)).is_ok_and(|ready| ready == 0))
     }
 
     pub(crate) fn mark(&self, name: &str, kind: MarkKind) {

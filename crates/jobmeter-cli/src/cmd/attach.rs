@@ -3,6 +3,7 @@
 use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
 use crate::config::Settings;
+use crate::leave::{self, Ending};
 use jobmeter_core::cgroup::Membership;
 use jobmeter_core::summary::Warning;
 use jobmeter_core::supervise::job_limits;
@@ -49,7 +50,9 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
         watch.meter.warn("record", text);
     }
     let no_gpu = args.measure.gpu.add_to(&mut watch.meter, GpuJob::Attached(args.pid));
-    let end = watch.run().map_err(|error| error.to_string())?;
+    let end = watch.run();
+    leave::plan(Ending::Code(0));
+    leave::hurry_on_signals();
     let mut summary = watch.finish(&info, limits, end);
     args.measure.gpu.estimate(&mut summary);
     if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {

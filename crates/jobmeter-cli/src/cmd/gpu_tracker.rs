@@ -2,15 +2,17 @@
 //! the tracking went well, whatever the command's status was, and 1 for every mistake.
 
 use super::measure::say;
-use super::run::wait_plainly;
+use super::run::end_plainly;
+use crate::leave::{self, Ending};
 use jobmeter_compat::arguments::{Request, parse, split_command};
 use jobmeter_compat::output::Destination;
 use jobmeter_compat::settings::{Settings, TrackOptions};
 use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze, combine};
 use jobmeter_compat::{CompatError, Look, Machine, Timepoints, Track, check_tracking_path, help, usage};
+use jobmeter_core::job::{Job, LaunchError, RunOptions};
 use jobmeter_core::spawn::SpawnError;
 use jobmeter_core::summary::RunInfo;
-use jobmeter_core::supervise::{LaunchError, Outcome, RunOptions, Supervisor};
+use jobmeter_core::supervise::{Outcome, Supervisor};
 use jobmeter_core::sys::realtime_ns;
 use jobmeter_core::text::printable;
 use jobmeter_gpu::{GpuExtra, Listing};
@@ -106,21 +108,24 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
         use_perf: true,
         follow: false,
     };
-    let supervisor = Supervisor::launch(options).map_err(|error| launch_failed(&program, error))?;
+    let mut job = Job::start(options).map_err(|error| launch_failed(&program, error))?;
     crate::streams::survive_write_errors();
-    let pid = supervisor.pid();
     // Whatever goes wrong on our side from here on, the job runs to its end.
-    match catch_unwind(AssertUnwindSafe(|| measure(supervisor, &settings, look, destination))) {
-        Ok(result) => result,
+    let measured = catch_unwind(AssertUnwindSafe(|| {
+        let supervisor = Supervisor::new(&mut job).map_err(LaunchError::Spawn)?;
+        Ok(measure(supervisor, &settings, look, destination))
+    }));
+    match measured {
+        Ok(result) => result.map_err(|error| launch_failed(&program, error))?,
         Err(_) => {
-            wait_plainly(pid);
+            end_plainly(&mut job).map_err(|error| launch_failed(&program, LaunchError::Spawn(error)))?;
             Err(CompatError::Value("measuring failed; the command ran to its end unmeasured".to_owned()))
         }
     }
 }
 
 fn measure(
-    mut supervisor: Supervisor,
+    mut supervisor: Supervisor<'_>,
     settings: &Settings,
     mut look: Look,
     destination: &Destination,
@@ -145,13 +150,9 @@ fn measure(
     supervisor.meter.add_sink(Box::new(rows.clone()));
     // The first interval begins here, not one interval later.
     supervisor.meter.tick();
-    let outcome = match supervisor.run() {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            wait_plainly(supervisor.pid());
-            return Err(CompatError::File(format!("measuring failed: {error}; the command ran to its end")));
-        }
-    };
+    let outcome = supervisor.run();
+    leave::plan(Ending::Code(FAILURE));
+    leave::hurry_on_signals();
     let summary = supervisor.finish(&info, &outcome);
     if !settings.disable_logs {
         summary.warnings.iter().for_each(|warning| warn(&printable(&warning.text)));
@@ -167,7 +168,7 @@ fn measure(
 
 /// Starts the driver, for which nobody waits. What it says of its devices is still to be learned, unless they were
 /// listed already.
-fn watch_gpus(supervisor: &mut Supervisor, look: &mut Look) -> Option<Listing> {
+fn watch_gpus(supervisor: &mut Supervisor<'_>, look: &mut Look) -> Option<Listing> {
     match GpuExtra::start(look.gpus.clone()?) {
         Ok(Some(extra)) => {
             let listing = extra.listing().filter(|_| look.machine.gpu_count == 0);
@@ -187,8 +188,10 @@ fn watch_gpus(supervisor: &mut Supervisor, look: &mut Look) -> Option<Listing> {
 
 /// The exit status, or the signal as a negative number.
 fn status(outcome: &Outcome) -> i32 {
-    let status = outcome.reaped.status;
-    if libc::WIFSIGNALED(status) { -libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
+    match Ending::of_job(outcome.status, false) {
+        Ending::Signal(signal) => -signal,
+        Ending::Code(code) => i32::from(code),
+    }
 }
 
 fn launch_failed(program: &str, error: LaunchError) -> CompatError {

@@ -226,9 +226,9 @@ impl MeasureArgs {
     }
 }
 
-/// One line to standard error; a closed standard error is nobody's loss.
+/// One line to standard error; a closed standard error is nobody's loss, and one that nobody reads holds nothing up.
 pub(crate) fn say(text: &str) {
-    drop(writeln!(std::io::stderr(), "{text}"));
+    crate::leave::bounded(|| drop(writeln!(std::io::stderr(), "{text}")));
 }
 
 pub(crate) fn to_json(summary: &Summary) -> String {

@@ -4,10 +4,11 @@ use super::check::BudgetArgs;
 use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
 use crate::config::Settings;
+use crate::leave::{self, Ending};
 use jobmeter_core::Summary;
-use jobmeter_core::control::{self, Pid};
+use jobmeter_core::job::{Job, LaunchError, RunOptions};
 use jobmeter_core::spawn::SpawnError;
-use jobmeter_core::supervise::{LaunchError, RunOptions, Supervisor};
+use jobmeter_core::supervise::Supervisor;
 use jobmeter_core::text::printable;
 use jobmeter_core::units::parse_duration_ns;
 use jobmeter_insight::check::{Outcome, check, inline_exit_code, text};
@@ -106,21 +107,30 @@ pub(crate) fn main(mut args: RunArgs) -> Result<u8, String> {
         follow: args.follow,
     };
     let command = options.command.clone();
-    let supervisor = match Supervisor::launch(options) {
-        Ok(supervisor) => supervisor,
+    let mut job = match Job::start(options) {
+        Ok(job) => job,
         Err(error) => return launch_failed(&command[0], error),
     };
     crate::streams::survive_write_errors();
-    let pid = supervisor.pid();
     // Whatever goes wrong on our side from here on, the job runs to its end and its status is ours.
-    match catch_unwind(AssertUnwindSafe(|| measure(&args, &command, supervisor))) {
+    match catch_unwind(AssertUnwindSafe(|| measure(&args, &command, &mut job))) {
         Ok(Ok(code)) => Ok(code),
-        Ok(Err(message)) => {
-            say(&format!("jobmeter: measuring failed: {message}; the job goes on unmeasured"));
-            Ok(wait_plainly(pid))
+        Ok(Err(error)) => launch_failed(&command[0], LaunchError::Spawn(error)),
+        Err(_) => {
+            end_plainly(&mut job).or_else(|error| launch_failed(&command[0], LaunchError::Spawn(error)))
         }
-        Err(_) => Ok(wait_plainly(pid)),
     }
+}
+
+/// Sees the job to its end after measuring has failed.
+pub(crate) fn end_plainly(job: &mut Job) -> Result<u8, SpawnError> {
+    if !leave::is_planned() {
+        say("jobmeter: measuring failed; the job goes on unmeasured");
+        let end = job.wait_plainly()?;
+        leave::plan(Ending::of_job(end.status, end.timed_out));
+        leave::hurry_on_signals();
+    }
+    Ok(leave::planned_code())
 }
 
 fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
@@ -138,7 +148,8 @@ fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
     Ok(command)
 }
 
-fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> Result<u8, String> {
+fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, SpawnError> {
+    let mut supervisor = Supervisor::new(job)?;
     let limits = supervisor.limits().clone();
     let info = args.measure.info("run", command, supervisor.pid().get(), &limits);
     let (record, trouble) = args.measure.open_record(&info);
@@ -150,7 +161,10 @@ fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> 
         supervisor.meter.warn("record", text);
     }
     let no_gpu = args.measure.gpu.add_to(&mut supervisor.meter, GpuJob::Started);
-    let outcome = supervisor.run().map_err(|error| error.to_string())?;
+    let outcome = supervisor.run();
+    let ending = Ending::of_job(outcome.status, outcome.timed_out);
+    leave::plan(ending);
+    leave::hurry_on_signals();
     let mut summary = supervisor.finish(&info, &outcome);
     args.measure.gpu.estimate(&mut summary);
     if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
@@ -160,7 +174,7 @@ fn measure(args: &RunArgs, command: &[OsString], mut supervisor: Supervisor) -> 
     if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {
         say(&text);
     }
-    Ok(judge(args, summary, outcome.exit_code()))
+    Ok(judge(args, summary, ending.shell_code()))
 }
 
 /// The budgets, a line each; the exit code that results. The job's own failure wins.
@@ -173,6 +187,9 @@ fn judge(args: &RunArgs, summary: Summary, job_code: u8) -> u8 {
     let code = if args.fail_on_budget { inline_exit_code(job_code, &report, false) } else { job_code };
     if args.measure.quiet {
         report.lines.retain(|line| line.outcome != Outcome::Holds);
+    }
+    if code != job_code {
+        leave::plan(Ending::Code(code));
     }
     let lines = text(&report);
     if !report.lines.is_empty() {
@@ -201,14 +218,5 @@ fn launch_failed(command: &OsString, error: LaunchError) -> Result<u8, String> {
         LaunchError::Spawn(SpawnError::Fork(error)) | LaunchError::Own(error) => {
             Err(format!("cannot start '{name}': {error}"))
         }
-    }
-}
-
-/// The job without the meter.
-pub(crate) fn wait_plainly(pid: Pid) -> u8 {
-    match control::wait(pid).map(|reaped| reaped.status) {
-        Some(status) if libc::WIFSIGNALED(status) => (128 + libc::WTERMSIG(status)) as u8,
-        Some(status) => libc::WEXITSTATUS(status) as u8,
-        None => crate::OWN_FAILURE,
     }
 }

@@ -19,10 +19,22 @@ impl Meter {
 
     /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that nobody told.
     pub(crate) fn depart(&mut self, pid: i32, now_ns: u64) {
-        let Some(gone) = self.tree.remove(pid) else { return };
         let orphans_come_to_us = matches!(self.target, Target::Child(_));
-        let went_together = self.departed.contains(&gone.parent_pid);
+        let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
+        let went_together = parent_pid.is_some_and(|parent_pid| self.departed.contains(&parent_pid));
         let heir = if orphans_come_to_us || went_together { Heir::Ancestor } else { Heir::Nobody };
+        self.depart_to(heir, pid, now_ns);
+    }
+
+    /// The main process was reaped behind our back: its account is what was last read of it.
+    pub(crate) fn lose_main(&mut self, reason: &str) {
+        self.ledger.has_hole = true;
+        self.depart_to(Heir::Nobody, self.main_pid(), sys::monotonic_ns());
+        self.warn("unreaped", format!("{reason}: what it used after the last tick is missing"));
+    }
+
+    fn depart_to(&mut self, heir: Heir, pid: i32, now_ns: u64) {
+        let Some(gone) = self.tree.remove(pid) else { return };
         self.ledger.note_departure(&gone, &self.tree, heir);
         if gone.is_main {
             self.ledger.main_has_waited = gone.has_waited();
@@ -144,11 +156,14 @@ impl Meter {
                 own_io = process.read_own_io(buffer);
             }
         }
-        let reaped = Pid::new(pid).and_then(control::reap)?;
+        let reaped = Pid::new(pid).and_then(|pid| control::reap(pid).ok().flatten())?;
         let gone = self.tree.remove(pid);
         let is_main = gone.as_ref().is_some_and(|process| process.is_main);
         if is_main {
             self.main_own_io = own_io.or(self.main_own_io);
+        }
+        if pid == self.main_pid() {
+            self.ledger.main_reaped_usage = Some(reaped.usage);
         }
         self.ledger.settle_reaped(&reaped, gone.as_ref(), self.main_own_io);
         match &gone {

@@ -110,21 +110,43 @@ pub struct Meter {
     pub(crate) is_partial: bool,
     /// CPU time of this meter's ticks, where they run inside the program they measure.
     pub(crate) own_spent_ns: u64,
+    /// Our child could not be read when it started; it is tried again until it can.
+    pub(crate) is_main_missing: bool,
 }
 
 impl Meter {
-    /// Begins now. `None` when the process is not there.
+    /// Begins now. `None` when the process is not there, or not to be read.
     pub fn start(target: Target) -> Option<Meter> {
-        let (pid, adopter) = match target {
-            Target::Child(pid) => (pid, Some(std::process::id() as i32)),
-            Target::Attached(pid) => (pid, None),
-            Target::Own => (std::process::id() as i32, None),
+        let pid = match target {
+            Target::Child(pid) | Target::Attached(pid) => pid,
+            Target::Own => std::process::id() as i32,
         };
-        let tree = Tree::new(pid, adopter)?;
+        let mut tree = Tree::new(None);
+        tree.open_main(pid)?;
+        Some(Meter::with_tree(target, tree))
+    }
+
+    /// A meter on a child of ours, which is there until we reap it. Where it cannot be read now, the text says so, and
+    /// it is tried again at each tick.
+    pub fn start_child(pid: i32) -> (Meter, Option<String>) {
+        let mut tree = Tree::new(Some(std::process::id() as i32));
+        let is_read = tree.open_main(pid).is_some();
+        let mut meter = Meter::with_tree(Target::Child(pid), tree);
+        meter.is_main_missing = !is_read;
+        let trouble = meter.is_main_missing.then(|| {
+            let reason = sys::read_proc(pid, "stat", &mut [0; 1024])
+                .err()
+                .map_or_else(|| "its stat has an unknown format".to_owned(), |error| error.to_string());
+            format!("cannot read /proc/{pid}: {reason}; of the job only what wait tells at its end is known")
+        });
+        (meter, trouble)
+    }
+
+    fn with_tree(target: Target, tree: Tree) -> Meter {
         let row = Row::new();
         let system = SystemColumns::open(Path::new("/"));
         let is_own_thread_counted = target == Target::Own;
-        Some(Meter {
+        Meter {
             target,
             tree,
             ledger: Ledger::default(),
@@ -162,7 +184,8 @@ impl Meter {
             io_denied: false,
             is_partial: false,
             own_spent_ns: 0,
-        })
+            is_main_missing: false,
+        }
     }
 
     /// The meter is part of a program that is not ours: it takes only a share of its free descriptors, and never
@@ -276,6 +299,9 @@ impl Meter {
             // The run is over before the machine was looked at, whose counters move in steps of 10 ms.
             self.publish(self.since_start_ns(first_ns));
         }
+        if !self.find_missing_main() {
+            return;
+        }
         let now_ns = sys::monotonic_ns();
         self.accounted(|meter| {
             meter.read_job(now_ns, Depth::Last);
@@ -303,11 +329,22 @@ impl Meter {
     }
 
     fn tick_at(&mut self, now_ns: u64, depth: Depth) {
+        if !self.find_missing_main() {
+            return;
+        }
         self.complete_first_tick();
         self.accounted(|meter| {
             meter.read_job(now_ns, depth);
             meter.read_machine_and_publish(now_ns, depth);
         });
+    }
+
+    /// Whether the main process is in the tree, or was. Without it a row would show a job of no process.
+    fn find_missing_main(&mut self) -> bool {
+        if self.is_main_missing {
+            self.is_main_missing = self.tree.open_main(self.main_pid()).is_none();
+        }
+        !self.is_main_missing
     }
 
     /// Inside the program that is measured, the time of this work is not the program's.
@@ -442,7 +479,8 @@ impl Meter {
         }
     }
 
-    fn publish(&mut self, t_ns: u64) {
+    /// Tells the listeners of columns that are new since the last call.
+    pub(crate) fn define_columns(&mut self) {
         for index in self.defined..self.row.columns.len() {
             self.sums.define(&self.row.columns[index]);
             for sink in &mut self.sinks {
@@ -450,6 +488,10 @@ impl Meter {
             }
         }
         self.defined = self.row.columns.len();
+    }
+
+    fn publish(&mut self, t_ns: u64) {
+        self.define_columns();
         self.sums.tick(t_ns, &self.row.values);
         for sink in &mut self.sinks {
             sink.tick(t_ns, &self.row.values);

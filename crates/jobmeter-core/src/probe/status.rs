@@ -30,7 +30,8 @@ pub fn parse(text: &[u8]) -> Status {
             }
             Some(b'S') => {
                 if let Some(mask) = line.strip_prefix(b"SigIgn:\t") {
-                    status.ignores_children = signal_bit(mask, libc::SIGCHLD);
+                    status.ignores_children =
+                        hex_mask(mask).is_some_and(|bits| bits & (1 << (libc::SIGCHLD - 1)) != 0);
                 }
             }
             Some(b'v') => {
@@ -70,12 +71,9 @@ pub fn parse_kin(text: &[u8]) -> Option<Kin> {
     Some(Kin { innermost_pid: pid?.try_into().ok()?, parent_pid: parent_pid?.try_into().ok()? })
 }
 
-/// Whether `signal` is set in a mask of 16 hexadecimal digits.
-pub fn signal_bit(mask: &[u8], signal: i32) -> bool {
-    std::str::from_utf8(mask)
-        .ok()
-        .and_then(|text| u64::from_str_radix(text.trim(), 16).ok())
-        .is_some_and(|bits| bits & (1 << (signal - 1)) != 0)
+/// A signal mask, 16 hexadecimal digits: bit n - 1 stands for signal n.
+pub fn hex_mask(mask: &[u8]) -> Option<u64> {
+    std::str::from_utf8(mask).ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok())
 }
 
 #[cfg(test)]
