@@ -87,6 +87,15 @@ impl<'job> Supervisor<'job> {
         // First of all: a job of a millisecond is seen alive now or never.
         let (mut meter, trouble) = Meter::start_child(pid.get());
         let mut early_warnings: Vec<_> = trouble.map(|text| ("unreadable", text)).into_iter().collect();
+        // As early as can be: a signal to the whole group that comes before it may reach the job twice. A job that is
+        // over already gets no more signals.
+        let mut sentinel = None;
+        if job.options.wait_descendants || control::peek_child(Some(pid)) == Waiting::NoneEnded {
+            sentinel = Sentinel::start();
+        }
+        if let Some(sentinel) = &sentinel {
+            meter.exclude(sentinel.pid());
+        }
         // Right after the fork, for the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(job.spawned.started_ns);
@@ -112,7 +121,7 @@ impl<'job> Supervisor<'job> {
         Ok(Supervisor {
             meter,
             job,
-            sentinel: None,
+            sentinel,
             group_signals: SignalSet::default(),
             fork_floor_bytes,
             cadence,
@@ -140,10 +149,6 @@ impl<'job> Supervisor<'job> {
         let mut main: Option<MainEnd> = None;
         for (kind, text) in std::mem::take(&mut self.early_warnings) {
             self.meter.warn(kind, text);
-        }
-        // A job that is over already gets no more signals.
-        if self.job.options.wait_descendants || control::peek_child(Some(self.pid())) == Waiting::NoneEnded {
-            self.start_sentinel();
         }
         loop {
             let ready = self.wait_for_something();
@@ -241,13 +246,6 @@ impl<'job> Supervisor<'job> {
         }
     }
 
-    fn start_sentinel(&mut self) {
-        self.sentinel = Sentinel::start();
-        if let Some(sentinel) = &self.sentinel {
-            self.meter.exclude(sentinel.pid());
-        }
-    }
-
     /// Ends and reaps it; its pid may now become a process of the job.
     fn retire_sentinel(&mut self, former: Sentinel) {
         let pid = former.pid();
@@ -273,7 +271,10 @@ impl<'job> Supervisor<'job> {
     /// arrive here too, and is noted.
     fn renew_sentinel(&mut self, handled: i32) {
         let Some(former) = self.sentinel.take() else { return };
-        self.start_sentinel();
+        self.sentinel = Sentinel::start();
+        if let Some(sentinel) = &self.sentinel {
+            self.meter.exclude(sentinel.pid());
+        }
         // After the new one was started: what comes now is pending there.
         let mut others = former.pending();
         others.take(handled);
