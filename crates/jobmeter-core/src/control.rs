@@ -170,6 +170,7 @@ mod tests {
 
     #[test]
     fn a_child_is_seen_waited_for_and_then_no_child_any_more() {
+        #[expect(clippy::zombie_processes, reason = "it is reaped by the function under test")]
         let child = std::process::Command::new("true").spawn().expect("a child");
         let pid = Pid::new(child.id() as i32).expect("above zero");
         assert!(exists(pid));

@@ -50,6 +50,7 @@ mod tests {
 
     #[test]
     fn the_status_outlives_the_process_where_the_kernel_keeps_it() {
+        #[expect(clippy::zombie_processes, reason = "it is reaped by its pid")]
         let child = std::process::Command::new("sh").args(["-c", "exit 7"]).spawn().expect("a child");
         let pid = Pid::new(child.id() as i32).expect("above zero");
         let process = open(pid).expect("a descriptor");

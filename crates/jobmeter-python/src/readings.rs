@@ -54,7 +54,8 @@ struct ProcessReading {
 
 impl ProcessReading {
     fn take(pid: i32, children: bool) -> Option<ProcessReading> {
-        let mut tree = Tree::new(pid, None)?;
+        let mut tree = Tree::new(None);
+        tree.open_main(pid)?;
         tree.be_guest();
         if children {
             tree.discover(0, 0, &mut Vec::new(), &mut || {});
