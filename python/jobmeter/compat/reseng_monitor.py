@@ -107,9 +107,7 @@ class ResourceMonitor:
         if self.df is None:
             raise RuntimeError(_TOO_SHORT)
         text = json.dumps({"tags": self.tags, "data": self.df.to_csv()})
-        descriptor = os.open(filepath, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        _engine.write_file(filepath, text.encode("utf-8"))
 
     @classmethod
     def load(cls, filepath: str) -> ResourceMonitor:

@@ -9,16 +9,13 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import tempfile
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
+from ... import _engine
 from .._series import Series
 from . import _tabular
 from ._timepoints import StaticData, series_rows, timepoints, usage
-
-if TYPE_CHECKING:
-    from ... import _engine
 
 
 class LiveFiles:
@@ -79,8 +76,4 @@ class LiveFiles:
             return
         summary = json.loads(self._session.summary_json())
         found = usage(self._static, summary, timepoints(self._session, self._static, self._uuids))
-        folder = os.path.dirname(os.path.abspath(self._usage_file))
-        handle, aside = tempfile.mkstemp(dir=folder, prefix=".gpu-tracker_", suffix=".pkl")
-        with open(handle, "wb") as file:
-            pickle.dump(found, file)
-        os.replace(aside, self._usage_file)
+        _engine.write_file(self._usage_file, pickle.dumps(found))

@@ -12,6 +12,8 @@ import os
 import tempfile
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
+from ... import _engine
+
 STATIC_COLUMNS = [
     "ram_unit", "gpu_ram_unit", "time_unit", "ram_system_capacity", "gpu_ram_system_capacity",
     "system_core_count", "n_expected_cores", "system_gpu_count", "n_expected_gpus",
@@ -132,26 +134,21 @@ Tables = Sequence[Tuple[str, Sequence[str], Sequence[Dict[str, Any]]]]
 
 
 def _replace(path: str, tables: Tables) -> None:
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, aside = tempfile.mkstemp(dir=folder, prefix=".jobmeter-", suffix=extension(path))
-    os.close(handle)
-    try:
-        if extension(path) == ".csv":
-            text = io.StringIO()
-            for _, columns, rows in tables:
-                writer = csv.DictWriter(text, columns, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows)
-            with open(aside, "w", newline="", encoding="utf-8") as file:
-                file.write(text.getvalue())
-        else:
-            with _sqlite(aside) as database:
-                for name, columns, rows in tables:
-                    _insert(database, name, columns, rows)
-        os.replace(aside, path)
-    except BaseException:
-        os.unlink(aside)
-        raise
+    if extension(path) == ".csv":
+        text = io.StringIO()
+        for _, columns, rows in tables:
+            writer = csv.DictWriter(text, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        _engine.write_file(path, text.getvalue().encode("utf-8"))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        aside = os.path.join(folder, "database")
+        with _sqlite(aside) as database:
+            for name, columns, rows in tables:
+                _insert(database, name, columns, rows)
+        with open(aside, "rb") as file:
+            _engine.write_file(path, file.read())
 
 
 class _sqlite:

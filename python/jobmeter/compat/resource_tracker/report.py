@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
@@ -41,11 +40,7 @@ class Report(str):
 
     def save(self, filepath: str) -> Report:
         """Write the page aside and move it into place."""
-        folder = os.path.dirname(os.path.abspath(filepath))
-        handle, aside = tempfile.mkstemp(dir=folder, suffix=".html")
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(self)
-        os.replace(aside, filepath)
+        _engine.write_file(filepath, self.encode("utf-8"))
         return self
 
     def browse(self) -> Report:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import time
 from collections import defaultdict
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union, overload
 
+from ... import _engine
 from .column_maps import resolve_alias
 from .helpers import AliasDict
 
@@ -133,8 +133,7 @@ class TinyDataFrame:
         writer.writerow(self.columns)
         writer.writerows(zip(*self._data))
         if csv_file_path is not None:
-            with open(csv_file_path, "w", newline="", encoding="utf-8", opener=_private) as file:
-                file.write(text.getvalue())
+            _engine.write_file(csv_file_path, text.getvalue().encode("utf-8"))
         return text.getvalue()
 
     def to_dict(self) -> List[Row]:
@@ -174,10 +173,6 @@ class TinyDataFrame:
 
     def _title(self) -> str:
         return f"TinyDataFrame with {len(self)} rows and {len(self.columns)} columns"
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _cell(value: Any) -> str:

@@ -288,9 +288,7 @@ class ResourceTracker:
 
     def dump(self, file: str) -> None:
         """Write a snapshot as gzipped JSON."""
-        descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as raw, gzip.open(raw, "wt", encoding="utf-8") as out:
-            out.write(self.dumps())
+        _engine.write_file(file, gzip.compress(self.dumps().encode("utf-8")))
 
     @classmethod
     def load(cls, file: str) -> ResourceTracker:
