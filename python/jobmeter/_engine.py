@@ -72,9 +72,10 @@ def start(
     )
 
 
-def load(path: str) -> Recording:
-    """Open a run file written by `jobmeter run` or by `record=`."""
-    return _native.load(path)
+def load(path: str) -> Tuple[Recording, Optional[str]]:
+    """Open a run file written by `jobmeter run` or by `record=`; says in a sentence where it is damaged."""
+    recording = _native.load(path)
+    return recording, recording.damage()
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 from . import _engine
@@ -136,5 +137,11 @@ class Run:
 
 
 def load(path: Union[str, os.PathLike[str]]) -> Run:
-    """Open a run file (`*.jobmeter`), also one of a run that crashed or still goes on."""
-    return Run(_engine.load(os.fspath(path)))
+    """Open a run file (`*.jobmeter`), also one of a run that crashed or still goes on.
+
+    Of a damaged file what is whole is read, with a warning.
+    """
+    recording, damage = _engine.load(os.fspath(path))
+    if damage is not None:
+        warnings.warn(f"{os.fspath(path)}: {damage}", RuntimeWarning, stacklevel=2)
+    return Run(recording)

@@ -1,7 +1,9 @@
 //! Comma-separated values: quotes where needed, doubled inside; empty lines are no rows.
 
-pub(crate) fn read(text: &str) -> Vec<Vec<String>> {
+/// The rows; `None` where there are more than `cells_max` cells.
+pub(crate) fn read(text: &str, cells_max: u64) -> Option<Vec<Vec<String>>> {
     let mut rows = Vec::new();
+    let mut cells_left = cells_max;
     let mut row: Vec<String> = Vec::new();
     let mut field = String::new();
     let mut is_quoted = false;
@@ -14,14 +16,20 @@ pub(crate) fn read(text: &str) -> Vec<Vec<String>> {
             }
             '"' if is_quoted => is_quoted = false,
             '"' if field.is_empty() => is_quoted = true,
-            ',' if !is_quoted => row.push(std::mem::take(&mut field)),
+            ',' if !is_quoted => {
+                cells_left = cells_left.checked_sub(1)?;
+                row.push(std::mem::take(&mut field));
+            }
             '\r' if !is_quoted && letters.peek() == Some(&'\n') => {}
-            '\n' if !is_quoted => end_row(&mut rows, &mut row, &mut field),
+            '\n' if !is_quoted => {
+                cells_left = cells_left.checked_sub(1)?;
+                end_row(&mut rows, &mut row, &mut field);
+            }
             letter => field.push(letter),
         }
     }
     end_row(&mut rows, &mut row, &mut field);
-    rows
+    Some(rows)
 }
 
 fn end_row(rows: &mut Vec<Vec<String>>, row: &mut Vec<String>, field: &mut String) {
@@ -57,6 +65,7 @@ mod tests {
         let mut text = String::new();
         put_row(&mut text, cells, "\r\n");
         put_row(&mut text, ["x", "", "y", "", "z"], "\n");
-        assert_eq!(read(&text), [cells.to_vec(), vec!["x", "", "y", "", "z"]]);
+        assert_eq!(read(&text, 100).expect("rows"), [cells.to_vec(), vec!["x", "", "y", "", "z"]]);
+        assert_eq!(read(&text, 5), None);
     }
 }

@@ -5,6 +5,7 @@ pub mod arguments;
 mod csv;
 mod error;
 pub mod help;
+mod limits;
 mod machine;
 mod number;
 pub mod output;

@@ -4,7 +4,7 @@
 use crate::event::{Event, Sink};
 use crate::metric::{Column, EntityKind, Kind, Metric, Scope};
 use crate::summary::{EntityFigures, Figure, Figures, Quality, Warning};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Rates are taken over at least this long: the kernel's 10 ms ticks would make shorter ones jump.
 pub const RATE_WINDOW_NS: u64 = 100_000_000;
@@ -31,13 +31,14 @@ impl Stats {
             self.max = self.max.max(value);
             self.min = self.min.min(value);
             self.weighted += value as f64 * step_ns as f64;
-            self.weight_ns += step_ns;
+            self.weight_ns = self.weight_ns.saturating_add(step_ns);
         }
         self.samples += 1;
         self.last = Some(value);
         match self.window {
             None => self.window = Some((t_ns, value)),
-            Some((began_ns, began)) if t_ns - began_ns >= RATE_WINDOW_NS => {
+            // Time runs backwards only in a file that is not ours.
+            Some((began_ns, began)) if t_ns.saturating_sub(began_ns) >= RATE_WINDOW_NS => {
                 let rate = value.saturating_sub(began) as f64 * 1e9 / (t_ns - began_ns) as f64;
                 self.rate_max_per_s = Some(self.rate_max_per_s.map_or(rate, |max| max.max(rate)));
                 self.window = Some((t_ns, value));
@@ -120,6 +121,8 @@ pub struct Divisors {
 impl Accumulator {
     pub fn figures(&self, by: Divisors) -> AllFigures {
         let mut all = AllFigures::default();
+        // Where each device stands in its list.
+        let mut places: HashMap<(EntityKind, &str), usize> = HashMap::new();
         for scope in Scope::ALL {
             all.scopes.insert(scope, Figures::new());
         }
@@ -128,15 +131,14 @@ impl Accumulator {
                 None => all.scopes.entry(column.scope).or_default(),
                 Some(entity) => {
                     let list = all.entities.entry(entity.kind).or_default();
-                    let index =
-                        list.iter().position(|known| known.name == entity.name).unwrap_or_else(|| {
-                            list.push(EntityFigures {
-                                name: entity.name.clone(),
-                                figures: Figures::new(),
-                                facts: BTreeMap::new(),
-                            });
-                            list.len() - 1
+                    let index = *places.entry((entity.kind, &entity.name)).or_insert_with(|| {
+                        list.push(EntityFigures {
+                            name: entity.name.clone(),
+                            figures: Figures::new(),
+                            facts: BTreeMap::new(),
                         });
+                        list.len() - 1
+                    });
                     &mut list[index].figures
                 }
             };

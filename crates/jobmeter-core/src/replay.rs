@@ -26,8 +26,7 @@ impl Sink for Replay {
 }
 
 impl Replay {
-    /// `lost` says what could not be read.
-    pub fn summary(self, info: &RunInfo, lost: Option<String>) -> Summary {
+    pub fn summary(self, info: &RunInfo) -> Summary {
         let wall_ns = self.sums.last_t_ns;
         let mut figures = self.sums.figures(Divisors {
             expected_cores: if info.expected_cores > 0.0 { info.expected_cores } else { 1.0 },
@@ -42,7 +41,6 @@ impl Replay {
             kind: "no_trailer".to_owned(),
             text: "the record has no last word: figures end with its last tick".to_owned(),
         });
-        warnings.extend(lost.map(|text| Warning { kind: "damaged_record".to_owned(), text }));
         let mut scope = |scope| figures.scopes.remove(&scope).unwrap_or_default();
         let (main, descendants, combined, system) =
             (scope(Scope::Main), scope(Scope::Descendants), scope(Scope::Combined), scope(Scope::System));

@@ -71,7 +71,7 @@ pub(crate) fn page_of_rows(
             expected_cores: f64::from(system_cores),
             ..RunInfo::default()
         };
-        let mut summary = replay.summary(&info, None);
+        let mut summary = replay.summary(&info);
         // Rows that were kept are all there was; nothing is missing at their end.
         summary.warnings.retain(|warning| warning.kind != "no_trailer");
         summary.verdict.kind = "detached".to_owned();

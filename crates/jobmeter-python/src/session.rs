@@ -6,7 +6,6 @@ use crate::page;
 use crate::rows;
 use crate::table::Table;
 use crate::ticks::Ticks;
-use jobmeter_core::replay::Replay;
 use jobmeter_core::watch::TargetError;
 use jobmeter_core::{MarkKind, Summary};
 use jobmeter_record::{RecordError, Run};
@@ -160,12 +159,7 @@ pub(crate) struct Recording {
 
 impl Recording {
     fn summary(&self) -> Summary {
-        self.run.summary().unwrap_or_else(|| {
-            // Without its last word the summary is recomputed from the ticks.
-            let mut replay = Replay::default();
-            let replayed = self.run.replay(&mut replay);
-            replay.summary(self.run.info(), replayed.damage.map(|damage| damage.to_string()))
-        })
+        self.run.told_summary()
     }
 }
 
@@ -173,6 +167,11 @@ impl Recording {
 impl Recording {
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
         json(&py.detach(|| self.summary()))
+    }
+
+    /// That the file is damaged, in one sentence. A run that was cut short is not.
+    fn damage(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.run.find_damage()?.warning().map(|warning| warning.text))
     }
 
     fn text(&self, py: Python<'_>) -> String {

@@ -1,5 +1,6 @@
 //! Events and column definitions as bytes: a tag, then varints and length-prefixed texts.
 
+use crate::limits::{ENTITY_NAME_MAX, NOTE_MAX};
 use crate::varint::{Cursor, put, put_i32, put_text};
 use jobmeter_core::{Column, Entity, EntityKind, Event, MarkKind, Metric, ProcessId, Scope};
 
@@ -108,7 +109,8 @@ fn put_id(out: &mut Vec<u8>, id: ProcessId) {
 pub(crate) fn decode_event(payload: &[u8]) -> Decoded<Event> {
     let mut cursor = Cursor::new(payload);
     let Some(tag) = cursor.byte() else { return Decoded::Malformed };
-    if !(PROCESS_START..=NOTE).contains(&tag) {
+    let is_known = (PROCESS_START..=NOTE).contains(&tag);
+    if !is_known || (tag == NOTE && payload.len() > NOTE_MAX) {
         return Decoded::Unknown;
     }
     // Bytes after the last known field belong to a later version and are left alone.
@@ -201,6 +203,7 @@ fn known_column(scope: &str, metric: &str, entity: Option<(&str, &str)>) -> Opti
     let metric = Metric::from_key(metric)?;
     let entity = match entity {
         None => None,
+        Some((_, name)) if name.len() > ENTITY_NAME_MAX => return None,
         Some((kind, name)) => {
             let kind = EntityKind::ALL.into_iter().find(|known| known.key() == kind)?;
             Some(Entity { kind, name: name.to_owned() })

@@ -1,16 +1,18 @@
 //! The reading end: header, trailer and the stream of frames. Any bytes may come in; what is whole and
 //! checked comes out, with a note where it ended.
 
+use crate::damage::{Damage, DamageKind};
 use crate::digest::Digest;
 use crate::error::RecordError;
 use crate::event_codec::{Decoded, decode_column, decode_event};
-use crate::frame::{self, Footer, FrameKind, MAGIC, PREAMBLE_LEN, VERSION};
+use crate::frame::{self, Footer, FrameKind, MAGIC, OLDEST_VERSION, PREAMBLE_LEN, VERSION};
+use crate::limits::{self, Budget};
 use crate::source::{FrameWalk, Source, Step};
 use crate::tick::TickCodec;
 use crate::varint::Cursor;
 use jobmeter_core::{Column, Event, RunInfo, Sink, Summary};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A recorded run, finished or not. Cheap to clone; each call of [`Run::frames`] reads from the start.
 #[derive(Debug, Clone)]
@@ -20,21 +22,10 @@ pub struct Run {
     info: RunInfo,
     body_at: u64,
     footer: Option<Footer>,
+    /// Found once: tables ask for them again and again.
+    columns: Arc<OnceLock<Vec<Column>>>,
     /// Marks that are not in the file, by time (see `attach`).
     pub(crate) attached: Arc<[(u64, Event)]>,
-}
-
-/// Where and why a file stopped being readable. What came before is whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Damage {
-    pub offset: u64,
-    pub reason: String,
-}
-
-impl std::fmt::Display for Damage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the record is damaged at byte {}: {}; what came before is used", self.offset, self.reason)
-    }
 }
 
 /// What [`Run::replay`] found.
@@ -65,10 +56,20 @@ impl Run {
         check_preamble(&preamble).map_err(|reason| broken(&reason))?;
         let mut walk = FrameWalk::new(source.clone(), PREAMBLE_LEN as u64);
         let info = match walk.step() {
-            Step::Frame(kind) if kind == FrameKind::Header as u8 => serde_json::from_slice(walk.payload())
-                .map_err(|_| broken("its header cannot be understood"))?,
+            Step::Frame(kind) if kind == FrameKind::Header as u8 => {
+                if walk.payload().len() > limits::JSON_MAX {
+                    let len = walk.payload().len();
+                    return Err(broken(&format!(
+                        "its header takes {len} bytes, at most {} are read",
+                        limits::JSON_MAX
+                    )));
+                }
+                serde_json::from_slice(walk.payload())
+                    .map_err(|_| broken("its header cannot be understood"))?
+            }
             Step::Frame(_) => return Err(broken("it does not begin with a header")),
             Step::End => return Err(broken("it ends before its header")),
+            Step::CutOff => return Err(broken("it ends before its header")),
             Step::Broken(reason) => return Err(broken(&format!("its header is damaged ({reason})"))),
         };
         let len = source.len().map_err(failed)?;
@@ -81,6 +82,7 @@ impl Run {
             source,
             info,
             footer,
+            columns: Arc::default(),
             attached: Arc::default(),
         })
     }
@@ -88,6 +90,11 @@ impl Run {
     /// The file, or `memory`.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Bytes of the file now; 0 where the system does not say.
+    pub(crate) fn len(&self) -> u64 {
+        self.source.len().unwrap_or(0)
     }
 
     /// What was known when the run began. The summary holds the same with the wall time and tick counts.
@@ -108,11 +115,14 @@ impl Run {
 
     /// Every column of the run. A finished run has the list in its trailer; otherwise the file is scanned.
     pub fn columns(&self) -> Vec<Column> {
-        self.stored_columns().unwrap_or_else(|| {
-            let mut frames = self.frames();
-            while frames.next().is_some() {}
-            frames.columns
-        })
+        let found = self.columns.get_or_init(|| {
+            self.stored_columns().unwrap_or_else(|| {
+                let mut frames = self.frames();
+                while frames.next().is_some() {}
+                frames.columns
+            })
+        });
+        found.clone()
     }
 
     fn stored_columns(&self) -> Option<Vec<Column>> {
@@ -123,6 +133,9 @@ impl Run {
             let len = usize::try_from(cursor.varint()?).ok()?;
             let (_, column) = decode_column(&mut Cursor::new(cursor.bytes(len)?))?;
             columns.extend(column);
+            if columns.len() > limits::COLUMNS_MAX {
+                return None;
+            }
         }
         Some(columns)
     }
@@ -131,17 +144,25 @@ impl Run {
         let mut walk = FrameWalk::new(self.source.clone(), self.footer?.trailer_at);
         loop {
             match walk.step() {
-                Step::Frame(kind) if kind == wanted as u8 => return Some(walk.payload().to_vec()),
+                Step::Frame(kind) if kind == wanted as u8 => {
+                    return (!limits::is_too_long(wanted, walk.payload().len()))
+                        .then(|| walk.payload().to_vec());
+                }
                 Step::Frame(_) => {}
-                Step::End | Step::Broken(_) => return None,
+                Step::End | Step::CutOff | Step::Broken(_) => return None,
             }
         }
+    }
+
+    pub(crate) fn walk_body(&self) -> FrameWalk {
+        FrameWalk::new(self.source.clone(), self.body_at)
     }
 
     /// The stream of the run from its beginning, with one block of it in memory.
     pub fn frames(&self) -> Frames {
         Frames {
-            walk: FrameWalk::new(self.source.clone(), self.body_at),
+            walk: self.walk_body(),
+            budget: Budget::new(self.len()),
             codec: TickCodec::default(),
             columns: Vec::new(),
             shown: Vec::new(),
@@ -191,8 +212,10 @@ pub(crate) fn check_preamble(bytes: &[u8]) -> Result<(), String> {
     let Ok(version) = version.try_into().map(u32::from_le_bytes) else {
         return Err("it is too short".to_owned());
     };
-    if version != VERSION {
-        return Err(format!("it has format version {version}; this program reads version {VERSION}"));
+    if !(OLDEST_VERSION..=VERSION).contains(&version) {
+        return Err(format!(
+            "it has format version {version}; this program reads versions {OLDEST_VERSION} to {VERSION}"
+        ));
     }
     Ok(())
 }
@@ -214,6 +237,7 @@ pub enum Frame<'a> {
 #[derive(Debug)]
 pub struct Frames {
     walk: FrameWalk,
+    budget: Budget,
     codec: TickCodec,
     columns: Vec<Column>,
     /// Per stored column: its index among the columns this version knows.
@@ -257,7 +281,12 @@ impl Frames {
         {
             self.attached_told += 1;
             self.waiting = taken;
-            return Some(Frame::Event(mark.clone()));
+            let mark = mark.clone();
+            if let Err(reason) = self.budget.event(&mark) {
+                self.stop(DamageKind::TooLarge, self.walk.offset(), reason);
+                return None;
+            }
+            return Some(Frame::Event(mark));
         }
         match taken? {
             Taken::Define => self.columns.last().map(Frame::Define),
@@ -279,18 +308,23 @@ impl Frames {
                     self.ended = true;
                     break;
                 }
-                Step::Broken(reason) => Err(reason),
+                Step::CutOff => Err((DamageKind::CutOff, "the last frame is incomplete".to_owned())),
+                Step::Broken(reason) => Err((DamageKind::Damaged, reason)),
             };
             match taken {
                 Ok(None) => {}
                 Ok(taken) => return taken,
-                Err(reason) => {
-                    self.damage = Some(Damage { offset: at, reason });
-                    self.ended = true;
-                }
+                Err((kind, reason)) => self.stop(kind, at, reason),
             }
         }
         None
+    }
+
+    fn stop(&mut self, kind: DamageKind, offset: u64, reason: String) {
+        self.damage = Some(Damage { kind, offset, reason });
+        self.ended = true;
+        // Whatever is attached belongs to what is no longer read.
+        self.attached_told = if kind == DamageKind::TooLarge { usize::MAX } else { self.attached_told };
     }
 
     /// The columns met so far.
@@ -308,18 +342,19 @@ impl Frames {
         self.unknown
     }
 
-    fn take(&mut self, kind: u8) -> Result<Option<Taken>, String> {
+    fn take(&mut self, kind: u8) -> Result<Option<Taken>, Stop> {
         match FrameKind::from_byte(kind) {
             Some(FrameKind::Define) => self.take_define(),
             Some(FrameKind::Tick) => self.take_tick(),
             Some(FrameKind::Event) => self.take_event(),
-            Some(FrameKind::Summary) => serde_json::from_slice(self.walk.payload())
-                .map(|summary| Some(Taken::Summary(Box::new(summary))))
-                .map_err(|error| format!("the summary cannot be understood: {error}")),
-            Some(FrameKind::Header) => Err("a second header".to_owned()),
+            Some(FrameKind::Summary) => self.take_summary(),
+            Some(FrameKind::Header) => Err(damaged("a second header")),
             Some(FrameKind::Footer) => {
                 self.ended = true;
-                Ok(None)
+                match self.walk.step() {
+                    Step::End => Ok(None),
+                    _ => Err(damaged("more bytes follow the end of the run")),
+                }
             }
             Some(FrameKind::Columns | FrameKind::Digest) => Ok(None),
             None => {
@@ -329,9 +364,20 @@ impl Frames {
         }
     }
 
-    fn take_define(&mut self) -> Result<Option<Taken>, String> {
+    fn take_summary(&mut self) -> Result<Option<Taken>, Stop> {
+        let payload = self.walk.payload();
+        if limits::is_too_long(FrameKind::Summary, payload.len()) {
+            return Err((DamageKind::TooLarge, format!("its summary takes {} bytes", payload.len())));
+        }
+        serde_json::from_slice(payload)
+            .map(|summary| Some(Taken::Summary(Box::new(summary))))
+            .map_err(|error| (DamageKind::Damaged, format!("the summary cannot be understood: {error}")))
+    }
+
+    fn take_define(&mut self) -> Result<Option<Taken>, Stop> {
+        self.budget.column(self.shown.len()).map_err(too_large)?;
         let (quantum, column) = decode_column(&mut Cursor::new(self.walk.payload()))
-            .ok_or_else(|| "a malformed column".to_owned())?;
+            .ok_or_else(|| damaged("a malformed column"))?;
         self.codec.add_column(quantum);
         let Some(column) = column else {
             self.unknown += 1;
@@ -344,11 +390,12 @@ impl Frames {
         Ok(Some(Taken::Define))
     }
 
-    fn take_tick(&mut self) -> Result<Option<Taken>, String> {
+    fn take_tick(&mut self) -> Result<Option<Taken>, Stop> {
         let t_ns = self
             .codec
             .decode(self.walk.payload(), &mut self.all_values)
-            .ok_or_else(|| "a malformed tick".to_owned())?;
+            .ok_or_else(|| damaged("a malformed tick"))?;
+        self.budget.tick(t_ns, self.shown.len()).map_err(too_large)?;
         if self.hides {
             self.values.clear();
             let pairs = self.all_values.iter().zip(&self.shown);
@@ -357,22 +404,35 @@ impl Frames {
         Ok(Some(Taken::Tick(t_ns)))
     }
 
-    fn take_event(&mut self) -> Result<Option<Taken>, String> {
+    fn take_event(&mut self) -> Result<Option<Taken>, Stop> {
         match decode_event(self.walk.payload()) {
-            Decoded::Malformed => Err("a malformed event".to_owned()),
+            Decoded::Malformed => Err(damaged("a malformed event")),
             Decoded::Unknown => {
                 self.unknown += 1;
                 Ok(None)
             }
-            Decoded::Known(Event::Settle { t_ns, values }) => {
-                let shown = |column: u32| self.shown.get(column as usize).copied().flatten();
-                let values =
-                    values.into_iter().filter_map(|(column, value)| Some((shown(column)?, value))).collect();
-                Ok(Some(Taken::Event(Event::Settle { t_ns, values })))
+            Decoded::Known(mut event) => {
+                self.budget.event(&event).map_err(too_large)?;
+                if let Event::Settle { values, .. } = &mut event {
+                    let shown = |column: u32| self.shown.get(column as usize).copied().flatten();
+                    let known = values.iter().filter_map(|(column, value)| Some((shown(*column)?, *value)));
+                    *values = known.collect();
+                }
+                Ok(Some(Taken::Event(event)))
             }
-            Decoded::Known(event) => Ok(Some(Taken::Event(event))),
         }
     }
+}
+
+/// Why no further frame is taken.
+type Stop = (DamageKind, String);
+
+fn damaged(reason: &str) -> Stop {
+    (DamageKind::Damaged, reason.to_owned())
+}
+
+fn too_large(reason: String) -> Stop {
+    (DamageKind::TooLarge, reason)
 }
 
 /// What a listing shows of a file: one open, one read of its end; for an unfinished run one more of its
@@ -391,7 +451,9 @@ pub fn read_digest(path: &Path) -> Result<Digest, RecordError> {
         let inside = footer.digest_at.checked_sub(tail_at).and_then(|skip| tail.get(skip as usize..));
         let digest = match inside {
             Some(bytes) => digest_in(bytes),
-            None => source.read(footer.digest_at, frame::MAX_FRAME).ok().and_then(|bytes| digest_in(&bytes)),
+            None => {
+                source.read(footer.digest_at, limits::JSON_MAX + 64).ok().and_then(|bytes| digest_in(&bytes))
+            }
         };
         if let Some(digest) = digest {
             return Ok(digest);

@@ -83,6 +83,8 @@ pub(crate) enum Step {
     /// Kind byte; the payload is `FrameWalk::payload`.
     Frame(u8),
     End,
+    /// The file ends inside a frame, as it does when its writer was killed.
+    CutOff,
     Broken(String),
 }
 
@@ -128,7 +130,7 @@ impl FrameWalk {
             match self.fill(wanted) {
                 Ok(true) => {}
                 Ok(false) if self.start == self.buffer.len() => return Step::End,
-                Ok(false) => return Step::Broken("the last frame is cut off".to_owned()),
+                Ok(false) => return Step::CutOff,
                 Err(error) => return Step::Broken(format!("reading failed: {error}")),
             }
         }

@@ -24,6 +24,12 @@ use std::sync::Arc;
 /// one per pixel of a wide screen.
 pub const DEFAULT_BUCKETS: usize = 2048;
 
+/// Buckets of all columns together, 64 bytes each while they are being filled and read: a run with more than 512
+/// columns is drawn with fewer buckets each.
+const CELLS_MAX: usize = 512 * DEFAULT_BUCKETS;
+/// However many columns there are.
+const BUCKETS_MIN: usize = 32;
+
 /// Takes the stream of a run (live or replayed) and gives the series, processes, phases and marks to draw.
 pub struct SeriesBuilder {
     max_buckets: usize,
@@ -100,6 +106,10 @@ impl SeriesBuilder {
 
     /// Opens the bucket of this time, merging neighbours until there is room for it.
     fn bucket_at(&mut self, t_ns: u64) -> usize {
+        // Columns that came late leave less room than there was.
+        while self.buckets.len() > self.most_buckets() {
+            self.widen();
+        }
         loop {
             if let Some(last) = self.buckets.last_mut()
                 && (last.last_ns >> self.shift == t_ns >> self.shift || t_ns <= last.last_ns)
@@ -107,12 +117,17 @@ impl SeriesBuilder {
                 last.last_ns = last.last_ns.max(t_ns);
                 return self.buckets.len() - 1;
             }
-            if self.buckets.len() < self.max_buckets {
+            if self.buckets.len() < self.most_buckets() {
                 self.buckets.push(Span { first_ns: t_ns, last_ns: t_ns });
                 return self.buckets.len() - 1;
             }
             self.widen();
         }
+    }
+
+    fn most_buckets(&self) -> usize {
+        let shared = CELLS_MAX / self.tracks.len().max(1);
+        self.max_buckets.min(shared.max(BUCKETS_MIN))
     }
 
     /// Doubles the width until at least one pair of neighbours fell together.
@@ -207,10 +222,10 @@ impl Track {
     /// A run that was over within the window has the one rate that it had on the whole.
     fn take_short_run(&mut self) {
         if let (None, Some(first), Some(last)) = (self.peak, self.previous, self.last)
-            && last.t_ns >= first.t_ns + RATE_WINDOW_NS / 4
+            && last.t_ns.saturating_sub(first.t_ns) >= RATE_WINDOW_NS / 4
         {
-            let rate =
-                (last.value - first.value) as f64 * 1e9 / (last.t_ns - first.t_ns) as f64 * self.factor;
+            let rate = last.value.saturating_sub(first.value) as f64 * 1e9 / (last.t_ns - first.t_ns) as f64
+                * self.factor;
             for bucket in first.bucket..=last.bucket {
                 self.add(bucket, last.t_ns, 1, rate);
             }

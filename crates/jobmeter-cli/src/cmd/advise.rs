@@ -95,7 +95,7 @@ fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, Stri
     paths.dedup();
     for path in paths {
         let run = Run::open(&path).map_err(|e| e.to_string())?;
-        summaries.push(super::load::summary_of(&run));
+        summaries.push(run.told_summary());
     }
     Ok(summaries)
 }

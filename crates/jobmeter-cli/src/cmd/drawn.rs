@@ -18,8 +18,8 @@ pub(crate) fn runs(selectors: &[String], phases: &PhasesFromArgs) -> Result<Vec<
 fn run(selector: &str, phases: &PhasesFrom) -> Result<RunData, String> {
     let recorded = phases.attach(load::run(selector)?);
     let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
-    recorded.replay(&mut builder);
-    let summary = load::summary_of(&recorded);
+    load::tell(recorded.replay(&mut builder).damage.as_ref());
+    let summary = recorded.told_summary();
     let label = match &summary.run.name {
         Some(name) => name.clone(),
         None if summary.run.command.is_empty() => summary.run.id.clone(),

@@ -1,7 +1,7 @@
 //! Runs by selector: a path, or what the store knows.
 
-use jobmeter_core::summary::Summary;
-use jobmeter_record::Run;
+use jobmeter_record::{Damage, Run};
+use std::io::Write;
 use std::path::Path;
 
 /// Opens the run that `selector` names.
@@ -16,12 +16,10 @@ pub(crate) fn run(selector: &str) -> Result<Run, String> {
     Run::open(&path).map_err(|error| error.to_string())
 }
 
-/// Its summary, recomputed from the ticks where the run was cut short.
-pub(crate) fn summary_of(run: &Run) -> Summary {
-    run.summary().unwrap_or_else(|| {
-        let mut replay = jobmeter_core::replay::Replay::default();
-        let replayed = run.replay(&mut replay);
-        let lost = replayed.damage.map(|damage| damage.to_string());
-        replay.summary(run.info(), lost)
-    })
+/// Says on standard error that a file could not be read whole. A run that was cut short is no damage.
+pub(crate) fn tell(damage: Option<&Damage>) {
+    if let Some(warning) = damage.and_then(Damage::warning) {
+        // Nobody can be told that standard error is gone.
+        let _told = writeln!(std::io::stderr(), "jobmeter: {}", warning.text);
+    }
 }

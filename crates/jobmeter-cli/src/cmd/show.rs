@@ -5,16 +5,20 @@ use super::measure::{Format, to_json};
 use super::phases_from::PhasesFromArgs;
 use super::{load, out, terminal};
 use crate::config::Settings;
+use jobmeter_core::summary::{Figure, Warning};
 use jobmeter_core::{Column, Event, Sink, Summary};
 use jobmeter_record::Run;
 use jobmeter_record::table::{Phase, PhaseBuilder, PhaseTable, ProcessBuilder, ProcessRow};
 use jobmeter_report::text::{self, Color, ProcessLine, Style, Units};
 use jobmeter_report::{RunData, SeriesBuilder};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 
 /// Version of the JSON of the views; the summary has its own.
 const VIEWS_SCHEMA_VERSION: u32 = 1;
+/// Warnings of the summary that speak of the file itself; the views repeat them.
+const DAMAGE_KINDS: [&str; 2] = ["damaged_record", "record_limit"];
 /// Cells of a sparkline in JSON, where no terminal sets the width.
 const JSON_CELLS: usize = 120;
 
@@ -61,7 +65,7 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     phases.finish()?;
     // Who brings phases wants to see them.
     args.phases |= !phases.is_empty();
-    let summary = load::summary_of(&run);
+    let summary = run.told_summary();
     let is_json = args.json || args.format.or(settings.format) == Some(Format::Json);
     let has_views = args.processes || args.phases || args.timeline;
     let color = args.color.or(settings.color).unwrap_or(Color::Auto);
@@ -120,7 +124,7 @@ fn read_views(args: &ShowArgs, run: &Run, summary: &Summary, cells: usize) -> Sh
         phases: args.phases.then(|| PhaseBuilder::new(PhaseTable::default())),
         timeline: args.timeline.then(|| SeriesBuilder::new(cells.max(16) * 4)),
     };
-    run.replay(&mut views);
+    load::tell(run.replay(&mut views).damage.as_ref());
     Shown {
         processes: views.processes.map(ProcessBuilder::into_rows),
         phases: views.phases.map(|builder| builder.finish(summary.run.wall_ns).into_phases()),
@@ -149,31 +153,45 @@ fn views_text(args: &ShowArgs, run: &Run, summary: Summary, style: Style) -> Str
 fn views_json(args: &ShowArgs, run: &Run, summary: Summary) -> Result<String, String> {
     let wrong = |error: serde_json::Error| format!("cannot write the run as JSON: {error}");
     let shown = read_views(args, run, &summary, JSON_CELLS);
-    let mut views = Map::new();
-    views.insert("schema_version".to_owned(), json!(VIEWS_SCHEMA_VERSION));
-    views.insert("run_id".to_owned(), json!(summary.run.id));
-    if let Some(rows) = shown.processes {
-        views.insert("processes".to_owned(), serde_json::to_value(rows).map_err(wrong)?);
-        // Whether the list is whole.
-        let total = summary.combined.get("processes_total");
-        views.insert("processes_total".to_owned(), serde_json::to_value(total).map_err(wrong)?);
-    }
-    if let Some(phases) = shown.phases {
-        views.insert("phases".to_owned(), serde_json::to_value(phases).map_err(wrong)?);
-    }
-    if let Some(data) = shown.timeline {
-        views.insert(
-            "timeline".to_owned(),
-            json!({
-                "end_ns": data.end_ns(),
-                "rows": text::timeline_rows(&data, JSON_CELLS),
-                "phases": data.spans,
-                "marks": data.marks,
-            }),
-        );
-    }
-    let text = serde_json::to_string_pretty(&Value::Object(views)).map_err(wrong)?;
+    let timeline = shown.timeline.as_ref().map(|data| {
+        json!({
+            "end_ns": data.end_ns(),
+            "rows": text::timeline_rows(data, JSON_CELLS),
+            "phases": data.spans,
+            "marks": data.marks,
+        })
+    });
+    let is_damage = |warning: &&Warning| DAMAGE_KINDS.contains(&warning.kind.as_str());
+    let views = ViewsJson {
+        phases: shown.phases,
+        processes_total: shown.processes.is_some().then(|| summary.combined.get("processes_total")),
+        processes: shown.processes,
+        run_id: &summary.run.id,
+        schema_version: VIEWS_SCHEMA_VERSION,
+        timeline,
+        warnings: summary.warnings.iter().filter(is_damage).collect(),
+    };
+    let text = serde_json::to_string_pretty(&views).map_err(wrong)?;
     Ok(text + "\n")
+}
+
+/// The views as JSON, written without a copy of the rows in between. In the order of the alphabet.
+#[derive(Serialize)]
+struct ViewsJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phases: Option<Vec<Phase>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<Vec<ProcessRow>>,
+    /// Whether the list is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes_total: Option<Option<&'a Figure>>,
+    run_id: &'a str,
+    schema_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Value>,
+    /// That the file could not be read whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<&'a Warning>,
 }
 
 fn process_line(row: ProcessRow) -> ProcessLine {

@@ -88,7 +88,7 @@ fn load_path(path: &Path, phases: Phases<'_>) -> Result<Vec<RunView>, String> {
         Phases::Read(more) => more.attach(run.clone()).phases().into_iter().map(phase_figures).collect(),
         Phases::Skip => Vec::new(),
     };
-    Ok(vec![view(super::load::summary_of(&run), phases, &shown)])
+    Ok(vec![view(run.told_summary(), phases, &shown)])
 }
 
 fn phase_figures(phase: Phase) -> PhaseFigures {

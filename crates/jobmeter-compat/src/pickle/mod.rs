@@ -49,4 +49,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_text_that_is_repeated_without_end_is_refused() {
+        let big = vec![b'x'; 500_000];
+        let text = [b"\x80\x04X".as_slice(), &500_000u32.to_le_bytes(), &big].concat();
+        // Kept in ever new places of the memo, or taken out of it into a list.
+        let kept = [text.clone(), vec![0x94; 500_000]].concat();
+        let taken = [text, b"\x94](".to_vec(), b"h\x00".repeat(250_000)].concat();
+        for bytes in [kept, taken] {
+            let refused = read_results(&bytes).expect_err("too much");
+            assert!(refused.contains("repeats its texts"), "{refused}");
+        }
+        let nothing = [b"\x80\x04]".to_vec(), b"Na".repeat(500_000)].concat();
+        assert!(read_results(&nothing).is_err_and(|text| text.contains("far more values")));
+    }
 }

@@ -1,10 +1,12 @@
 //! A reader of pickles that hold one call of `restore` on plain data, in any protocol since 2. It calls
 //! nothing: the call is recognised, everything else is refused. Containers occur once in such a file, so a
-//! reference back to one is refused too, and no small file can unfold into a large one.
+//! reference back to one is refused too. Texts may be referred to again and are copied then: `limits` bounds how much.
 
 use super::{RESTORE, RESULTS_MODULE};
+use crate::limits;
 use crate::tree::Node;
 use jobmeter_core::text::printable;
+use std::collections::HashMap;
 
 /// Values under way: a deeper stack is not a results file, and would nest beyond what can be dropped.
 const STACK_MAX: usize = 10_000;
@@ -20,7 +22,8 @@ enum Item {
 
 /// The kind of the result and its JSON form.
 pub(crate) fn read_results(bytes: &[u8]) -> Result<(String, Node), String> {
-    Machine { bytes, place: 0, stack: Vec::new(), memo: Vec::new() }.run()
+    let copies_left = bytes.len().saturating_mul(limits::PICKLE_COPIES).max(limits::PICKLE_COPIES_MIN);
+    Machine { bytes, place: 0, stack: Vec::new(), memo: HashMap::new(), copies_left }.run()
 }
 
 struct Machine<'a> {
@@ -28,12 +31,16 @@ struct Machine<'a> {
     place: usize,
     stack: Vec<Item>,
     /// Scalars by number; `None` stands for a container.
-    memo: Vec<(usize, Option<Item>)>,
+    memo: HashMap<usize, Option<Item>>,
+    /// Bytes that may still be copied into the memo and out of it.
+    copies_left: usize,
 }
 
 impl Machine<'_> {
     fn run(mut self) -> Result<(String, Node), String> {
+        let mut steps_left = limits::PICKLE_STEPS_MIN + self.bytes.len() / limits::PICKLE_BYTES_PER_STEP;
         loop {
+            steps_left = steps_left.checked_sub(1).ok_or("it holds far more values than results have")?;
             if self.stack.len() > STACK_MAX {
                 return Err("it nests too deeply".to_owned());
             }
@@ -254,22 +261,29 @@ impl Machine<'_> {
 
     fn keep(&mut self, number: usize) -> Result<(), String> {
         let kept = match self.stack.last().ok_or("there is nothing to keep")? {
-            item @ (Item::Plain(Node::Text(_) | Node::Int(_) | Node::Float(_)) | Item::Restore) => {
-                Some(item.clone())
-            }
+            item @ (Item::Plain(Node::Text(_) | Node::Int(_) | Node::Float(_)) | Item::Restore) => Some(item),
             _ => None,
         };
-        self.memo.push((number, kept));
+        spend(&mut self.copies_left, kept)?;
+        self.memo.insert(number, kept.cloned());
         Ok(())
     }
 
     fn recall(&mut self, width: usize) -> Result<(), String> {
         let number = self.number(width)?;
-        // Python numbers them in order, so the entry is nearly always at its own place.
-        let entry = self.memo.get(number).filter(|entry| entry.0 == number);
-        let entry = entry.or_else(|| self.memo.iter().rev().find(|entry| entry.0 == number));
-        let item = entry.and_then(|entry| entry.1.clone());
-        self.stack.push(item.ok_or("it refers back to something other than a text or a number")?);
+        let item = self.memo.get(&number).and_then(Option::as_ref);
+        let item = item.ok_or("it refers back to something other than a text or a number")?;
+        spend(&mut self.copies_left, Some(item))?;
+        self.stack.push(item.clone());
         Ok(())
     }
+}
+
+/// What a copy of the item takes of the bytes that may be copied.
+fn spend(left: &mut usize, item: Option<&Item>) -> Result<(), String> {
+    let text_bytes = if let Some(Item::Plain(Node::Text(text))) = item { text.len() } else { 0 };
+    *left = left
+        .checked_sub(text_bytes + limits::PICKLE_COPY_COST)
+        .ok_or("it repeats its texts so often that it would take far more memory than it has bytes")?;
+    Ok(())
 }

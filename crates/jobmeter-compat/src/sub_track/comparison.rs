@@ -86,7 +86,7 @@ impl CompareOptions {
 }
 
 fn read_config(path: &Path) -> Result<CompareOptions, CompatError> {
-    let text = std::fs::read_to_string(path).map_err(|error| CompatError::file("read", path, error))?;
+    let text = crate::limits::read_text(path)?;
     serde_json::from_str(&text).map_err(|error| {
         CompatError::Value(format!(
             "{} must be a JSON object with file_path_map and statistic: {}",
@@ -197,7 +197,7 @@ impl Comparison {
 }
 
 fn read_results(path: &Path) -> Result<SubTrackingResults, CompatError> {
-    let bytes = std::fs::read(path).map_err(|error| CompatError::file("read", path, error))?;
+    let bytes = crate::limits::read_file(path)?;
     let wrong = |text: &str| {
         CompatError::Value(format!(
             "{} is not a results file of this program: {text}. Write it again with `sub-track analyze --format=pickle`.",

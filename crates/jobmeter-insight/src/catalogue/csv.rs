@@ -4,7 +4,7 @@
 //! or `price_per_hour` with an optional `region`; optionally `family,category,arch,gpu_model,gpu_count,
 //! vram_mib|vram_gib|vram,currency,as_of,source`.
 
-use super::{Gpu, Price, Server};
+use super::{Gpu, Price, Server, limits};
 use crate::units::{GIB, MIB};
 use crate::{Error, error::clean};
 use jobmeter_core::units::parse_bytes;
@@ -37,6 +37,7 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
     let mut sources = HashMap::new();
     let mut header: Option<Vec<String>> = None;
     let mut servers = Vec::new();
+    let mut prices = 0;
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let fail = |message: String| Error::Catalogue { path: path.to_owned(), line: index + 1, message };
         if let Some(comment) = line.strip_prefix('#') {
@@ -61,7 +62,10 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
                     cells: names.iter().map(String::as_str).zip(fields).collect(),
                     sources: &sources,
                 };
-                servers.push(record.server().map_err(fail)?);
+                let server = record.server().map_err(fail)?;
+                prices += server.prices.len();
+                limits::check(servers.len() + 1, prices).map_err(fail)?;
+                servers.push(server);
             }
         }
     }

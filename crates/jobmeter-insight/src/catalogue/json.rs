@@ -1,6 +1,6 @@
 //! Catalogues as JSON: an array of objects with the column names of the CSV form.
 
-use super::{Gpu, Price, Server, csv, query};
+use super::{Gpu, Price, Server, csv, limits, query};
 use crate::Error;
 use crate::units::{GIB, MIB};
 use jobmeter_core::units::parse_bytes;
@@ -38,6 +38,12 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
         path: path.to_owned(),
         line: e.line(),
         message: e.to_string(),
+    })?;
+    let prices = rows.iter().map(|row| row.prices.as_ref().map_or(1, BTreeMap::len)).sum();
+    limits::check(rows.len(), prices).map_err(|message| Error::Catalogue {
+        path: path.to_owned(),
+        line: 1,
+        message,
     })?;
     let lines = first_lines(text);
     rows.into_iter()

@@ -5,6 +5,7 @@ mod csv;
 mod dict;
 mod http;
 mod json;
+mod limits;
 pub mod live;
 mod query;
 mod text;
@@ -73,8 +74,7 @@ impl Catalogue {
     /// Reads a user's catalogue; the name decides: `.json` is JSON, everything else CSV.
     pub fn read(path: &Path) -> Result<Catalogue, Error> {
         let name = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|source| Error::Read { path: name.clone(), source })?;
+        let text = limits::read_text(path).map_err(|source| Error::Read { path: name.clone(), source })?;
         let is_json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         let servers = if is_json { json::parse(&text, &name)? } else { csv::parse(&text, &name)? };
         Ok(Catalogue { servers })

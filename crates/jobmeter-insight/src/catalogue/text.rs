@@ -4,16 +4,18 @@ use super::live::Origin;
 use super::{Offer, RATES_AS_OF};
 use crate::error::clean;
 use crate::units::show_bytes;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 pub fn table(offers: &[Offer], origin: &Origin) -> String {
     let header = ["vendor", "type", "vCPU", "memory", "GPU", "arch", "region", "per hour", "as of"];
     let mut rows: Vec<[String; 9]> = vec![header.map(str::to_owned)];
     let mut sources: Vec<String> = Vec::new();
+    let mut notes: HashMap<String, usize> = HashMap::new();
     for offer in offers {
         let source = clean(&offer.source);
-        let note = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
-            sources.push(source);
+        let note = *notes.entry(source).or_insert_with_key(|source| {
+            sources.push(source.clone());
             sources.len() - 1
         });
         rows.push([

@@ -5,6 +5,9 @@ use crate::table::{Cell, CellKind, Field};
 /// Rows per batch: columns long enough to pack well, short enough to keep memory small.
 pub(super) const BATCH_ROWS: usize = 32_768;
 
+/// Cells per batch, so that many columns cannot make it large: 10 bytes each.
+const BATCH_CELLS: usize = 1 << 22;
+
 /// Bytes of text per batch, so that long names cannot make it large.
 const BATCH_TEXT_BYTES: usize = 16 << 20;
 
@@ -49,6 +52,7 @@ impl Batch {
 
     pub(super) fn is_full(&self) -> bool {
         self.rows >= BATCH_ROWS
+            || self.rows * self.columns.len() >= BATCH_CELLS
             || self.columns.iter().map(|column| column.text.len()).sum::<usize>() >= BATCH_TEXT_BYTES
     }
 

@@ -3,9 +3,10 @@
 //! Their columns are rates and levels per interval, so a row is the difference of two ticks. What we do not
 //! know is an empty cell, where they would print 0.
 
+use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::place::AsideFile;
-use crate::reader::{Damage, Frame, Run};
+use crate::reader::{Frame, Run};
 use jobmeter_core::{Column, EntityKind, Metric, RunInfo, Scope};
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};

@@ -6,15 +6,18 @@ mod batch;
 mod csv;
 mod jsonl;
 pub mod layout;
+mod meter;
 mod parquet;
 mod sqlite;
 
 pub use csv::neutralise;
 
+use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::place::{self, AsideFile, refuse_stream};
-use crate::reader::{Damage, Run};
+use crate::reader::Run;
 use crate::table::{Field, RowSink, Table};
+use meter::Allowance;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -64,6 +67,17 @@ pub fn write_table<W: Write + Send + 'static>(
     out: W,
     out_name: &Path,
 ) -> Result<Option<Damage>, RecordError> {
+    write_metered(run, table, format, out, out_name, &mut Allowance::new(run, format))
+}
+
+fn write_metered<W: Write + Send + 'static>(
+    run: &Run,
+    table: Table,
+    format: Format,
+    out: W,
+    out_name: &Path,
+    allowance: &mut Allowance,
+) -> Result<Option<Damage>, RecordError> {
     let fields = table.fields(run);
     let out = BufWriter::with_capacity(1 << 20, out);
     let mut writer: Box<dyn TableWriter> = match format {
@@ -75,7 +89,7 @@ pub fn write_table<W: Write + Send + 'static>(
             return Err(RecordError::Invalid("SQLite needs a file to write to; name one with -o".to_owned()));
         }
     };
-    let damage = table.write(run, &mut *writer)?;
+    let damage = table.write(run, &mut allowance.sink(&mut *writer))?;
     writer.finish()?;
     Ok(damage)
 }
@@ -91,8 +105,19 @@ pub fn export_file(
     if format == Format::Sqlite {
         return export_sqlite(run, &[table], path, force);
     }
+    write_file(run, table, format, path, force, &mut Allowance::new(run, format))
+}
+
+fn write_file(
+    run: &Run,
+    table: Table,
+    format: Format,
+    path: &Path,
+    force: bool,
+    allowance: &mut Allowance,
+) -> Result<Option<Damage>, RecordError> {
     let aside = AsideFile::create(path, force)?;
-    let damage = write_table(run, table, format, aside.writer()?, path)?;
+    let damage = write_metered(run, table, format, aside.writer()?, path, allowance)?;
     aside.publish()?;
     Ok(damage)
 }
@@ -107,10 +132,12 @@ pub fn export_sqlite(
     refuse_stream(path)?;
     let aside = AsideFile::create(path, force)?;
     let mut damage = None;
+    let mut allowance = Allowance::new(run, Format::Sqlite);
     let mut database = sqlite::Database::open(aside.path()?)?;
     for table in tables {
         let mut rows = database.table(table.key(), &table.fields(run))?;
-        damage = table.write(run, &mut rows)?;
+        // A table without rows may not have looked at the file.
+        damage = damage.or(table.write(run, &mut allowance.sink(&mut rows))?);
     }
     database.finish()?;
     aside.publish()?;
@@ -135,8 +162,9 @@ pub fn export_folder(
     // All or none, as far as that can be foreseen.
     tables.iter().try_for_each(|(_, path)| place::check(path, force))?;
     let mut damage = None;
+    let mut allowance = Allowance::new(run, format);
     for (table, path) in &tables {
-        damage = export_file(run, *table, format, path, force)?;
+        damage = damage.or(write_file(run, *table, format, path, force, &mut allowance)?);
     }
     Ok((tables.into_iter().map(|(_, path)| path).collect(), damage))
 }

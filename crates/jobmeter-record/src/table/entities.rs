@@ -1,9 +1,11 @@
 //! Cores, disks, mounts, networks, GPUs: one row per tick and device, long.
 
 use super::{Cell, CellKind, Field, RowSink, field};
+use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::reader::{Damage, Frame, Run};
+use crate::reader::{Frame, Run};
 use jobmeter_core::{Column, EntityKind};
+use std::collections::HashMap;
 
 /// `system_disk_read_bytes`: the column's name without its entity.
 fn metric_name(column: &Column) -> String {
@@ -12,6 +14,7 @@ fn metric_name(column: &Column) -> String {
 
 fn metric_names(columns: &[Column], kind: EntityKind) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    // A name is made of a scope and a metric, so there are few.
     for column in columns.iter().filter(|column| is_of(column, kind)) {
         let name = metric_name(column);
         if !names.contains(&name) {
@@ -39,14 +42,15 @@ struct Device<'a> {
 
 fn devices<'a>(columns: &'a [Column], names: &[String], kind: EntityKind) -> Vec<Device<'a>> {
     let mut devices: Vec<Device<'a>> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
     for (index, column) in columns.iter().enumerate() {
         let Some(entity) = column.entity.as_ref().filter(|entity| entity.kind == kind) else { continue };
         let Some(cell) = names.iter().position(|name| *name == metric_name(column)) else { continue };
-        let known = devices.iter_mut().find(|device| device.name == entity.name);
-        match known {
-            Some(device) => device.places.push((index, cell + 2)),
-            None => devices.push(Device { name: &entity.name, places: vec![(index, cell + 2)] }),
-        }
+        let at = *known.entry(&entity.name).or_insert_with(|| {
+            devices.push(Device { name: &entity.name, places: Vec::new() });
+            devices.len() - 1
+        });
+        devices[at].places.push((index, cell + 2));
     }
     devices
 }

@@ -1,8 +1,9 @@
 //! Marks and warnings as they came.
 
 use super::{Cell, CellKind, Field, RowSink, field};
+use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::reader::{Damage, Frame, Run};
+use crate::reader::{Frame, Run};
 use jobmeter_core::{Event, MarkKind};
 
 pub(super) fn mark_fields() -> Vec<Field> {

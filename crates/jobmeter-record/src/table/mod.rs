@@ -16,8 +16,9 @@ pub use processes::{ProcessBuilder, ProcessRow};
 pub use spans::{Phase, PhaseTable, Span};
 pub use used::{Course, Used};
 
+use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::reader::{Damage, Run};
+use crate::reader::Run;
 use jobmeter_core::EntityKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

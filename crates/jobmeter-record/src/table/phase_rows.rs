@@ -4,8 +4,9 @@ use super::phases::{PhaseBuilder, TakeSpan};
 use super::spans::{Phase, PhaseTable, Span};
 use super::used::Used;
 use super::{Cell, CellKind, Field, RowSink, field};
+use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::reader::{Damage, Run};
+use crate::reader::Run;
 
 impl Run {
     /// Every call of every phase, in the order they ended.

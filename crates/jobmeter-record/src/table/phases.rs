@@ -77,7 +77,9 @@ pub struct PhaseBuilder<S> {
     columns: usize,
     before: Moment,
     now: Moment,
-    open: Vec<OpenSpan>,
+    /// In boxes, as those behind one that ends move up.
+    #[expect(clippy::vec_box, reason = "eight bytes move instead of hundreds")]
+    open: Vec<Box<OpenSpan>>,
     /// The last moment that anything was told of.
     last_t_ns: u64,
     /// The last moment at which counters were read.
@@ -123,8 +125,8 @@ impl<S: TakeSpan> PhaseBuilder<S> {
     }
 
     fn begin(&mut self, t_ns: u64, name: &str, pid: i32, tid: i32) {
-        let same_thread = |open: &&OpenSpan| open.span.pid == pid && open.span.tid == tid && !open.ended;
-        let depth = self.open.iter().filter(same_thread).count() as u32;
+        let is_around = |open: &OpenSpan| open.span.pid == pid && open.span.tid == tid && !open.ended;
+        let depth = self.open.iter().filter(|open| is_around(open)).count() as u32;
         let span = Span {
             name: name.to_owned(),
             pid,
@@ -135,8 +137,9 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             closed: false,
             used: Used::NOTHING_KNOWN,
         };
-        self.open.push(OpenSpan { span, begin: None, ended: false });
-        self.settle_open(self.open.len() - 1);
+        let mut open = Box::new(OpenSpan { span, begin: None, ended: false });
+        self.settle_open(&mut open);
+        self.open.push(open);
     }
 
     fn end(&mut self, t_ns: u64, name: &str, pid: i32, tid: i32) {
@@ -144,24 +147,26 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             !open.ended && open.span.name == name && open.span.pid == pid && open.span.tid == tid
         };
         // An end without a beginning is a mark like any other and closes nothing.
-        let Some(index) = self.open.iter().rposition(fits) else { return };
-        let open = &mut self.open[index];
+        let Some(index) = self.open.iter().rposition(|open| fits(open)) else { return };
+        let mut open = self.open.remove(index);
         open.ended = true;
         open.span.closed = true;
         open.span.end_ns = t_ns.max(open.span.begin_ns);
-        self.settle_open(index);
+        match self.settle_open(&mut open) {
+            true => self.taker.take(open.span),
+            false => self.open.insert(index, open),
+        }
     }
 
     /// Takes from the last tick what it can tell about one open span; whether the span is done.
-    fn settle_open(&mut self, index: usize) -> bool {
+    fn settle_open(&self, open: &mut OpenSpan) -> bool {
         if self.counted_ns.is_none() {
             return false;
         }
-        let (before, now) = (self.before, self.now);
-        let open = &mut self.open[index];
+        let (before, now) = (&self.before, &self.now);
         let span = &mut open.span;
         if open.begin.is_none() && span.begin_ns <= now.t_ns {
-            open.begin = Some(boundary_at(&before, &now, span.begin_ns));
+            open.begin = Some(boundary_at(before, now, span.begin_ns));
         }
         let inside = span.begin_ns <= now.t_ns && (!open.ended || now.t_ns <= span.end_ns);
         if inside {
@@ -170,9 +175,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             span.used.peak_gpu_memory_bytes = span.used.peak_gpu_memory_bytes.max(gpu_memory);
         }
         if let (true, Some(begin)) = (open.ended && span.end_ns <= now.t_ns, open.begin) {
-            close(span, begin, boundary_at(&before, &now, span.end_ns));
-            let open = self.open.remove(index);
-            self.taker.take(open.span);
+            close(span, begin, boundary_at(before, now, span.end_ns));
             return true;
         }
         false
@@ -282,11 +285,11 @@ impl<S: TakeSpan> Sink for PhaseBuilder<S> {
         self.before = self.now;
         self.now = self.moment(t_ns, values);
         self.watch_gpus();
-        let mut index = 0;
-        while index < self.open.len() {
-            if !self.settle_open(index) {
-                index += 1;
-            }
+        let mut open = std::mem::take(&mut self.open);
+        let done = open.extract_if(.., |open| self.settle_open(open)).collect::<Vec<_>>();
+        self.open = open;
+        for open in done {
+            self.taker.take(open.span);
         }
     }
 }

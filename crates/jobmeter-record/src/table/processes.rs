@@ -1,8 +1,9 @@
 //! Every process that lived, however shortly, from the events that tell of it.
 
 use super::{Cell, CellKind, Field, RowSink, field};
+use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::reader::{Damage, Run};
+use crate::reader::Run;
 use jobmeter_core::{Column, Event, ProcessId, Sink};
 use serde::Serialize;
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
 //! One row per tick, wide.
 
 use super::{Cell, CellKind, Field, RowSink, field};
+use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::reader::{Damage, Frame, Run};
+use crate::reader::{Frame, Run};
 use jobmeter_core::{Column, Event};
 
 /// Which columns have a place in the row: those of a whole scope, each name once.

@@ -23,6 +23,8 @@ from .tiny_data_frame import StatSpec, TinyDataFrame
 __all__ = ["PidTracker", "ProcessTracker", "ResourceTracker", "SystemTracker"]
 
 _SNAPSHOT_VERSION = 1
+# Unpacked; a day of one row per second takes some 50 MB. A gzip file of 1 MB may unpack to 1 GB.
+_SNAPSHOT_MAX_BYTES = 128 * 1024 * 1024
 
 
 def _duration(stamps: Sequence[float]) -> float:
@@ -292,5 +294,8 @@ class ResourceTracker:
 
     @classmethod
     def load(cls, file: str) -> ResourceTracker:
-        with gzip.open(file, "rt", encoding="utf-8") as source:
-            return cls.loads(source.read())
+        with gzip.open(file, "rb") as source:
+            content = source.read(_SNAPSHOT_MAX_BYTES + 1)
+        if len(content) > _SNAPSHOT_MAX_BYTES:
+            raise ValueError(f"{file} unpacks to more than {_SNAPSHOT_MAX_BYTES} bytes; it is not a snapshot")
+        return cls.loads(content.decode("utf-8"))
