@@ -84,7 +84,7 @@ test('a key switches its line', () => onPage(browser, 'sample.html', async (page
 }));
 
 test('phases and marks are visible', () => onPage(browser, 'sample.html', async (page) => {
-  const names = await page.locator('#run-0 .phase-strip .phase').allTextContents();
+  const names = await page.locator('#run-0 .phase-strip').first().locator('.phase').allTextContents();
   assert.deepEqual(names, ['load data', 'preprocess', 'train', 'epoch', 'epoch', 'epoch', 'epoch', 'epoch', 'evaluate']);
   // Just below the top edge of the panel two phases have two different tints.
   const tints = await chart(page, 'net').locator('canvas').evaluate((node) => {
@@ -93,7 +93,7 @@ test('phases and marks are visible', () => onPage(browser, 'sample.html', async 
     return [0.05, 0.2, 0.5, 0.95].map((share) => Math.floor((row.length / 4) * share) * 4).map((at) => row.slice(at, at + 4).join());
   });
   assert.equal(new Set(tints).size, 4, tints.join(' '));
-  await page.locator('#run-0 .phase', { hasText: 'train' }).dblclick();
+  await page.locator('#run-0 .phase', { hasText: 'train' }).first().dblclick();
   assert.match(await page.locator('[data-range="0"]').textContent() ?? '', /^18:00 min to 51:00 min$/);
 }));
 

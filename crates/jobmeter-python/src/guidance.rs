@@ -56,7 +56,7 @@ impl Guidance {
             .map(|seconds| compare(seconds, present.as_ref(), rate.as_ref()));
         let mut server = ServerBlock::of(offer.as_ref(), missing.as_deref(), cost.as_ref());
         server.allocation = self.text("allocation").map(str::to_owned);
-        Ok(AdviceBlock { lines, snippets: Vec::new(), server: Some(server) })
+        Ok(AdviceBlock { lines, server: Some(server), ..AdviceBlock::default() })
     }
 
     fn present(&self) -> Result<Option<Rate>, Error> {

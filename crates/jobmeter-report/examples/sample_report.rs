@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use jobmeter_core::{Column, Event, Metric, Scope, Sink};
+use jobmeter_core::{Column, Event, Metric, Scope, Sink, Verdict};
 use jobmeter_report::{RunData, html, plot};
 use std::path::Path;
 use synthetic::Plan;
@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     page(&dir.join("sample.html"), std::slice::from_ref(&sample))?;
     page(&dir.join("hostile.html"), std::slice::from_ref(&hostile))?;
     page(&dir.join("short.html"), std::slice::from_ref(&brief))?;
+    page(&dir.join("failed.html"), &[failed()])?;
     std::fs::write(dir.join("static.html"), html::render_static(std::slice::from_ref(&hostile))?)?;
     for (name, theme) in [("light", plot::Theme::Light), ("dark", plot::Theme::Dark)] {
         let options = plot::PlotOptions { theme, width: 800, ..plot::PlotOptions::default() };
@@ -39,6 +40,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     page(&dir.join("compare.html"), &both)?;
     picture(dir, "plot-compare", &both, &plot::PlotOptions::default())?;
     Ok(())
+}
+
+/// A run that was killed, on a machine whose network and swap were never used.
+fn failed() -> RunData {
+    let mut run = synthetic::run(&Plan { gpu: false, label: "nightly".into(), ..short() });
+    run.summary.verdict = Verdict {
+        kind: "oom_killed".into(),
+        signal: Some(9),
+        text: "the kernel's OOM killer ended the job with SIGKILL after 12 s".into(),
+        evidence: vec!["oom_kill of the job's control group rose from 0 to 1; its limit is 12.9 GB".into()],
+        ..run.summary.verdict
+    };
+    let quiet = [Metric::NetReceiveBytes, Metric::NetTransmitBytes, Metric::PsiMemorySomeNs];
+    for series in run.series.iter_mut().filter(|series| quiet.contains(&series.column.metric)) {
+        for point in series.points.iter_mut().flatten() {
+            (point.mean, point.min, point.max) = (0.0, 0.0, 0.0);
+        }
+        series.peak.iter_mut().for_each(|peak| peak.value = 0.0);
+    }
+    run
 }
 
 /// The short run as the browser tests must find it, taken from the ticks themselves and not from the reduction.

@@ -164,6 +164,8 @@ pub struct ProcessRow {
 /// What to ask for next time, already in words.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct AdviceBlock {
+    /// What to ask for, in one line; empty where nothing can be said.
+    pub headline: String,
     pub lines: Vec<String>,
     pub snippets: Vec<Snippet>,
     pub server: Option<ServerBlock>,

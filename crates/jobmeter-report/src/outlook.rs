@@ -20,8 +20,28 @@ impl AdviceBlock {
         );
         server.allocation = Some(outlook.allocation.allocation.as_str().to_owned());
         server.evidence.clone_from(&outlook.allocation.evidence);
-        AdviceBlock { lines: lines(advice), snippets: snippets(advice), server: Some(server) }
+        AdviceBlock {
+            headline: headline(advice),
+            lines: lines(advice),
+            snippets: snippets(advice),
+            server: Some(server),
+        }
     }
+}
+
+/// The amounts alone, in one line: `8 cores, 13 GiB, 2 GPUs, 1 h 15 min`.
+fn headline(advice: &Advice) -> String {
+    let amount = |item: &Item| item.value.filter(|value| *value > 0);
+    let counted = |value: u64, word: &str| {
+        format!("{} {word}{}", format::grouped(value as i64), if value == 1 { "" } else { "s" })
+    };
+    let parts = [
+        amount(&advice.cores).map(|cores| counted(cores, "core")),
+        amount(&advice.memory_bytes).map(|bytes| format!("{} of RAM", show_bytes(bytes as f64))),
+        amount(&advice.gpus).map(|gpus| counted(gpus, "GPU")),
+        amount(&advice.time_s).map(|s| format::duration(s.saturating_mul(1_000_000_000))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn lines(advice: &Advice) -> Vec<String> {

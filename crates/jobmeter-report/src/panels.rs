@@ -2,17 +2,30 @@
 //! the same wherever it is drawn.
 
 use crate::data::{Measure, RunData, Series};
-use jobmeter_core::{EntityKind, Figure, Metric, Number, Scope};
+use jobmeter_core::{EntityKind, Metric, Scope};
 
 /// One chart of one run.
 pub struct Panel<'a> {
     pub id: &'static str,
     pub title: &'static str,
     pub measure: Measure,
-    /// The first is the one that stands for the panel when several runs are overlaid.
     pub lines: Vec<Line<'a>>,
-    /// Horizontal lines: what the job may use, what its peak cannot exceed.
+    /// Horizontal lines: what the job may use.
     pub limits: Vec<Limit>,
+    /// What the peak of the leading line cannot exceed; between two ticks it may have been higher than drawn.
+    pub bound: Option<Limit>,
+    /// Labels of the lines that were measured and stayed at zero: they are named, not drawn.
+    pub zero: Vec<String>,
+    /// Whether the first line is the one that stands for the panel when several runs are overlaid; not where that
+    /// one stayed at zero.
+    has_lead: bool,
+}
+
+impl<'a> Panel<'a> {
+    /// The line that stands for the panel; `None` where it stayed at zero.
+    pub fn lead(&self) -> Option<&Line<'a>> {
+        self.lines.first().filter(|_| self.has_lead)
+    }
 }
 
 pub struct Line<'a> {
@@ -95,7 +108,7 @@ const SPECS: &[Spec] = &[
             line(S::Combined, M::RssBytes, "Job", Job, true),
             line(S::Main, M::RssBytes, "Main process", Main, true),
             line(S::Descendants, M::RssBytes, "Descendants", Descendants, false),
-            line(S::Combined, M::RssSumBytes, "Plain sum (upper bound)", Bound, true),
+            line(S::Combined, M::RssSumBytes, "Plain sum (upper bound)", Bound, false),
             line(S::Combined, M::RssPrivateBytes, "Private", Other(0), false),
             line(S::Combined, M::RssSharedBytes, "Shared", Other(1), false),
             line(S::Combined, M::SwapBytes, "Swap", Other(2), false),
@@ -205,9 +218,22 @@ pub fn title(id: &'static str) -> &'static str {
     SPECS.iter().find(|spec| spec.id == id).map_or(id, |spec| spec.title)
 }
 
-/// Every panel of the run for which something was measured.
-pub fn panels(run: &RunData) -> Vec<Panel<'_>> {
+/// Every panel of the run for which something was measured, also those without a line above zero.
+pub fn measured(run: &RunData) -> Vec<Panel<'_>> {
     SPECS.iter().filter_map(|spec| panel(run, spec)).collect()
+}
+
+/// Every panel of the run in which anything was above zero.
+pub fn panels(run: &RunData) -> Vec<Panel<'_>> {
+    let mut panels = measured(run);
+    panels.retain(|panel| !panel.lines.is_empty());
+    panels
+}
+
+/// Titles of the panels whose every line stayed at zero.
+pub fn idle(run: &RunData) -> Vec<&'static str> {
+    let idle = measured(run).into_iter().filter(|panel| panel.lines.is_empty());
+    idle.map(|panel| panel.title).collect()
 }
 
 /// Busy share of each core, in the order of the kernel's numbers.
@@ -242,25 +268,27 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
             lines.push(Line { label, series, role, shown: row.shown });
         }
     }
-    // What is off at first and never was above zero (idle loop devices, no steal) would only be in the way.
-    lines.retain(|line| line.shown || line.series.peak.is_some_and(|peak| peak.value > 0.0));
-    // Idle swap is no news; swap in use always is.
+    let is_above_zero = |line: &Line<'_>| line.series.peak.is_some_and(|peak| peak.value > 0.0);
+    let has_lead = is_above_zero(lines.first()?);
+    let (drawn, zero): (Vec<Line<'a>>, Vec<Line<'a>>) = lines.into_iter().partition(is_above_zero);
+    let mut lines = drawn;
+    // Swap in use is news.
     for line in &mut lines {
-        if line.series.column.metric == Metric::SwapBytes {
-            line.shown = line.series.peak.is_some_and(|peak| peak.value > 0.0);
-        }
+        line.shown |= line.series.column.metric == Metric::SwapBytes;
     }
     // A panel that would open empty shows what it has: devices without a sum, descendants without a main.
-    if !lines.is_empty() && !lines.iter().any(|line| line.shown) {
+    if !lines.iter().any(|line| line.shown) {
         lines.iter_mut().for_each(|line| line.shown = true);
     }
-    let limits = limits(run, spec.id);
-    (!lines.is_empty()).then_some(Panel {
+    Some(Panel {
         id: spec.id,
         title: spec.title,
         measure: spec.measure,
         lines,
-        limits,
+        limits: limits(run, spec.id),
+        bound: if spec.id == "ram" { memory_bound(run) } else { None },
+        zero: zero.into_iter().map(|line| line.label).collect(),
+        has_lead,
     })
 }
 
@@ -290,12 +318,6 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
             add("Cores of the machine", (machine != job).then_some(machine));
         }
         "ram" => {
-            let peak = summary.combined.get("rss_bytes_max");
-            let peak_bound = |pick: fn(&Figure) -> Option<Number>| peak.and_then(pick).map(Number::as_f64);
-            match peak_bound(|figure| figure.likely_upper) {
-                Some(likely) => add("Peak is likely below", Some(likely)),
-                None => add("Peak is below", peak_bound(|figure| figure.upper)),
-            }
             add("Memory limit", summary.limits.cgroup_memory_bytes.map(|value| value as f64));
             let machine =
                 summary.system.get("memory_total_bytes_max").or(summary.system.get("memory_total_bytes"));
@@ -314,4 +336,14 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
         _ => {}
     }
     limits
+}
+
+/// The likely bound of the peak where there is one, as in the summary.
+fn memory_bound(run: &RunData) -> Option<Limit> {
+    let peak = run.summary.combined.get("rss_bytes_max")?;
+    let (label, value) = match peak.likely_upper {
+        Some(likely) => ("Peak is likely below", likely),
+        None => ("Peak is below", peak.upper?),
+    };
+    Some(Limit { label, value: value.as_f64() }).filter(|limit| limit.value > 0.0)
 }

@@ -66,7 +66,7 @@ fn figures_come_first_with_their_quality() {
     let page = html::render(&[synthetic::run(&Plan { ticks: 60, processes: 3, ..Plan::default() })])
         .expect("a page");
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text:?} is missing"));
-    assert!(place("Succeeded") < place("Peak RAM") && place("Peak RAM") < place("Over time"));
+    assert!(place("Succeeded") < place("Peak memory") && place("Peak memory") < place("Over time"));
     assert!(place("between 11.8 GB and 12.8 GB") > 0);
     assert!(place("the kernel was built without task accounting") > 0);
 }
@@ -77,7 +77,7 @@ fn unknown_is_a_dash_and_never_zero() {
     let missing = jobmeter_core::Figure::unavailable("not readable here");
     run.summary.combined.insert("rss_bytes_max".into(), missing);
     let page = html::render_static(&[run]).expect("a page");
-    let tile = page.split("Peak RAM").nth(1).expect("the tile");
+    let tile = page.split("Peak memory").nth(1).expect("the tile");
     let tile = &tile[..tile.find("</div>").expect("its end")];
     assert!(tile.contains('–') && tile.contains("not readable here") && !tile.contains(">0 "), "{tile}");
 }

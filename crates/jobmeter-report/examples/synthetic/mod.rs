@@ -484,6 +484,7 @@ pub(crate) fn run(plan: &Plan) -> RunData {
     play(plan, &mut builder);
     let mut run = builder.finish(plan.label.clone(), summary(plan));
     run.advice = Some(AdviceBlock {
+        headline: "8 cores, 13 GiB of RAM, 2 GPUs, 1 h 15 min".into(),
         lines: vec![
             "Ask for 13 GiB of RAM: the peak lies between 11 and 11.9 GiB, 8 % is kept as a margin.".into(),
             "8 cores would take about 6 % longer; 16 were used at most for 11 minutes.".into(),

@@ -31,7 +31,7 @@ pub(super) fn section(runs: &[RunData], interactive: bool) -> Markup {
         section.block.compare aria-labelledby="compare-title" {
             h1 id="compare-title" { (runs.len()) " runs compared" }
             p.hint { "Ratios are to the first run." }
-            div.scroll { table.comparison {
+            div.scroll tabindex="0" { table.comparison {
                 thead { tr { th scope="col" { "Figure" }
                     @for (index, run) in runs.iter().enumerate() {
                         th.num scope="col" { a href=(format!("#run-{index}")) { span.run-dot.(format!("c{}", index % 6)) {} " " bdi.name { (visible(&run.label, 120)) } } }
@@ -51,7 +51,7 @@ pub(super) fn section(runs: &[RunData], interactive: bool) -> Markup {
                 }
             } }
             @if interactive { (interactive_charts(runs)) }
-            @else { div.drawn { (PreEscaped(drawing(runs))) } }
+            @else { div.drawn tabindex="0" { (PreEscaped(drawing(runs))) } }
         }
     }
 }

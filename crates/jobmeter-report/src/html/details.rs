@@ -1,6 +1,6 @@
 //! The tables below the charts: phases, every figure of every scope, where it ran and how it was measured.
 
-use super::figures;
+use super::{figures, overview};
 use crate::data::RunData;
 use crate::format::{self, visible};
 use jobmeter_core::{Figure, Scope};
@@ -14,10 +14,10 @@ pub(super) fn figures(run: &RunData) -> Markup {
     let keys = in_table_order(keys);
     html! {
         section.block aria-label="Every figure" {
-            div.block-head { h2 { "Every figure" } span.count { (keys.len()) } }
-            details.alt {
-                summary { "Main process, descendants, both together and the whole machine" }
-                div.scroll { table.figures {
+            details.fold {
+                summary { h2 { "Every figure" } span.count { (keys.len()) ": of the main process, its descendants, both together and the machine" } }
+                (overview::tiles(run))
+                div.scroll tabindex="0" { table.figures {
                     thead { tr { th scope="col" { "Figure" }
                         @for title in ["Main", "Descendants", "Combined", "Machine"] { th.num scope="col" { (title) } } } }
                     tbody { @for key in keys { tr {
@@ -108,13 +108,15 @@ pub(super) fn host(run: &RunData) -> Markup {
         ),
     ];
     html! {
-        section.block.two aria-label="Where and how" {
+        section.block aria-label="Where and how" { details.fold {
+            summary { h2 { "Where and how" } span.count { bdi { (visible(&info.host, 100)) } } }
+            div.two {
             div {
-                h2 { "Where it ran" }
+                h3 { "Where it ran" }
                 dl { @for (term, value) in rows.iter().filter(|(_, value)| !value.is_empty()) { dt { (term) } dd { bdi { (value) } } } }
             }
             @if !run.summary.sources.is_empty() { div {
-                h2 { "How it was measured" }
+                h3 { "How it was measured" }
                 ul.sources { @for source in &run.summary.sources {
                     li { span.dot.(if source.used { "exact" } else { "missing" }) role="img" aria-label=(if source.used { "used" } else { "not used" }) {}
                         " " b { (visible(&source.name, 60)) } " " span.faint { (visible(&source.detail, 600)) } }
@@ -124,6 +126,7 @@ pub(super) fn host(run: &RunData) -> Markup {
                     span { span.dot.lower {} " lower bound" } span { span.dot.estimate {} " estimate" } span { span.dot.missing {} " not available" }
                 }
             } }
-        }
+            }
+        } }
     }
 }

@@ -27,11 +27,27 @@ const NETWORK: &[&str] = &[
 
 pub(super) fn tables(run: &RunData) -> Markup {
     let summary = &run.summary;
+    let kinds: [(&str, &[EntityFigures], &[&str]); 4] = [
+        ("GPUs", &summary.gpus, GPU),
+        ("Disks", &summary.disks, DISK),
+        ("File systems", &summary.mounts, MOUNT),
+        ("Network interfaces", &summary.networks, NETWORK),
+    ];
+    let present: Vec<String> = kinds
+        .iter()
+        .filter(|(_, rows, _)| !rows.is_empty())
+        .map(|(title, rows, _)| format!("{title} {}", rows.len()))
+        .collect();
+    if present.is_empty() {
+        return html! {};
+    }
     html! {
-        (table("GPUs", &summary.gpus, GPU))
-        (table("Disks", &summary.disks, DISK))
-        (table("File systems", &summary.mounts, MOUNT))
-        (table("Network interfaces", &summary.networks, NETWORK))
+        section.block aria-label="Devices" {
+            details.fold {
+                summary { h2 { "Devices" } span.count { (present.join(", ")) } }
+                @for (title, rows, columns) in kinds { (table(title, rows, columns)) }
+            }
+        }
     }
 }
 
@@ -42,9 +58,9 @@ fn table(title: &str, rows: &[EntityFigures], columns: &[&str]) -> Markup {
         return html! {};
     }
     html! {
-        section.block aria-label=(title) {
-            div.block-head { h2 { (title) } span.count { (rows.len()) } }
-            div.scroll { table {
+        div.device {
+            h3 { (title) }
+            div.scroll tabindex="0" { table {
                 thead { tr { th scope="col" { "Name" } @for key in &columns { th.num scope="col" { (figures::meaning(key).title) } } } }
                 tbody { @for row in rows { tr {
                     th scope="row" { bdi.name { (visible(&row.name, 300)) }

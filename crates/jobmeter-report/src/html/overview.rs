@@ -21,9 +21,11 @@ pub(super) fn head(index: usize, run: &RunData, several: bool) -> Markup {
                 @if several { span.run-dot.(format!("c{}", index % 6)) {} }
                 h1 id=(format!("run-{index}-title")) { bdi.name { (visible(&run.label, 400)) } }
             }
-            p.verdict-text { (format::sentence(&visible(&verdict.text, 2_000))) }
-            @if !verdict.evidence.is_empty() {
-                ul.evidence { @for line in &verdict.evidence { li { (visible(line, 1_000)) } } }
+            div.verdict-text.failed[tone == "bad"] {
+                p { (format::sentence(&visible(&verdict.text, 2_000))) }
+                @if !verdict.evidence.is_empty() {
+                    ul.evidence { @for line in &verdict.evidence { li { (visible(line, 1_000)) } } }
+                }
             }
             @if !info.command.is_empty() {
                 div.command { code tabindex="0" { bdi { (command) } } (copy()) }
@@ -66,67 +68,84 @@ struct Tile {
     title: &'static str,
     key: &'static str,
     figure: Figure,
+    /// Said behind the value: `busy`, `read`.
+    word: &'static str,
     note: Option<String>,
 }
 
+/// The four that most people want: time, memory, CPU, and the GPU or else the disk.
+pub(super) fn cards(run: &RunData) -> Markup {
+    let (job, mut tiles) = (&run.summary.combined, Vec::new());
+    if let Some(wall) = run.summary.run.wall_ns {
+        let seconds = format::grouped((wall as f64 / 1e9).round() as i64);
+        let note = Some(format!("{seconds} s")).filter(|_| wall >= 100_000_000_000);
+        tiles.push(Tile {
+            title: "Time",
+            key: "wall_ns",
+            figure: Figure::int(wall, Quality::Exact),
+            word: "",
+            note,
+        });
+    }
+    add(&mut tiles, "Peak memory", job, "rss_bytes_max", "", memory_note(run));
+    add(&mut tiles, "CPU time", job, "cpu_ns", "", cores_note(run));
+    let gpu_note = pair(job, "", "gpu_memory_bytes_max", " of GPU memory at most");
+    if run.summary.gpus.is_empty() || !add(&mut tiles, "GPU", job, "gpu_busy_ppm_mean", "busy", gpu_note) {
+        let note = pair(job, "", "write_storage_bytes", " written");
+        add(&mut tiles, "Disk", job, "read_storage_bytes", "read", note);
+    }
+    html! { section.tiles.cards aria-label="Key figures" { @for tile in &tiles { (show(tile)) } } }
+}
+
+/// The others, for who looks further.
 pub(super) fn tiles(run: &RunData) -> Markup {
+    let (job, system, mut tiles) = (&run.summary.combined, &run.summary.system, Vec::new());
+    let read_note = pair(job, "", "read_chars_bytes", " by read calls");
+    let write_note = pair(job, "", "write_chars_bytes", " by write calls");
+    let net_note = pair(system, "", "net_transmit_bytes", " sent; whole machine");
+    if !run.summary.gpus.is_empty() {
+        let note = pair(job, "mean ", "gpu_memory_bytes_mean", "");
+        add(&mut tiles, "Peak GPU memory", job, "gpu_memory_bytes_max", "", note);
+        let note = pair(job, "mean ", "gpu_busy_ppm_mean", "");
+        add(&mut tiles, "GPU use, highest", job, "gpu_busy_ppm_max", "", note);
+    }
+    add(&mut tiles, "Read from storage", job, "read_storage_bytes", "", read_note);
+    add(&mut tiles, "Written to storage", job, "write_storage_bytes", "", write_note);
+    add(&mut tiles, "Network received", system, "net_receive_bytes", "", net_note);
+    add(&mut tiles, "Processes at once", job, "processes_max", "", lived_note(run));
+    if tiles.is_empty() {
+        return html! {};
+    }
+    html! { div.tiles { @for tile in &tiles { (show(tile)) } } }
+}
+
+fn show(tile: &Tile) -> Markup {
+    let (class, word) = figures::quality(tile.figure.quality);
     html! {
-        section.tiles aria-label="Key figures" {
-            @for tile in gather(run) {
-                @let (class, word) = figures::quality(tile.figure.quality);
-                div.tile {
-                    p.tile-title { (tile.title) }
-                    p.tile-value.num title=(figures::raw(&tile.figure)) { (figures::value(tile.key, &tile.figure)) }
-                    @if let Some(note) = &tile.note { p.tile-note { (note) } }
-                    p.tile-quality { span.quality.(class) { (word) }
-                        @if let Some(bounds) = figures::bounds(tile.key, &tile.figure) { " " span.bounds { (bounds) } } }
-                    @if let Some(reason) = &tile.figure.reason { p.tile-reason { (visible(reason, 300)) } }
-                }
-            }
+        div.tile {
+            p.tile-title { (tile.title) }
+            p.tile-value.num title=(figures::raw(&tile.figure)) { (figures::value(tile.key, &tile.figure))
+                @if !tile.word.is_empty() && tile.figure.value.is_some() { span.tile-word { " " (tile.word) } } }
+            @if let Some(note) = &tile.note { p.tile-note { (note) } }
+            p.tile-quality { span.quality.(class) { (word) }
+                @if let Some(bounds) = figures::bounds(tile.key, &tile.figure) { " " span.bounds { (bounds) } } }
+            @if let Some(reason) = &tile.figure.reason { p.tile-reason { (visible(reason, 300)) } }
         }
     }
 }
 
-fn gather(run: &RunData) -> Vec<Tile> {
-    let summary = &run.summary;
-    let (job, system) = (&summary.combined, &summary.system);
-    let mut tiles = Vec::new();
-    if let Some(wall) = summary.run.wall_ns {
-        let figure = Figure::int(wall, Quality::Exact);
-        tiles.push(Tile {
-            title: "Wall time",
-            key: "wall_ns",
-            figure,
-            note: Some(format!("{} s", format::grouped((wall as f64 / 1e9).round() as i64)))
-                .filter(|_| wall >= 100_000_000_000),
-        });
-    }
-    let mut add = |title, figures: &Figures, key: &'static str, note: Option<String>| {
-        if let Some(figure) = figures.get(key) {
-            tiles.push(Tile { title, key, figure: figure.clone(), note });
-        }
-    };
-    add("CPU time", job, "cpu_ns", cores_note(run));
-    add("Peak RAM", job, "rss_bytes_max", memory_note(run));
-    if !summary.gpus.is_empty() {
-        add("Peak GPU RAM", job, "gpu_memory_bytes_max", pair(job, "mean ", "gpu_memory_bytes_mean", ""));
-        add("GPU use, mean", job, "gpu_busy_ppm_mean", pair(job, "highest ", "gpu_busy_ppm_max", ""));
-    }
-    add("Read from storage", job, "read_storage_bytes", pair(job, "", "read_chars_bytes", " by read calls"));
-    add(
-        "Written to storage",
-        job,
-        "write_storage_bytes",
-        pair(job, "", "write_chars_bytes", " by write calls"),
-    );
-    add(
-        "Network received",
-        system,
-        "net_receive_bytes",
-        pair(system, "", "net_transmit_bytes", " sent; whole machine"),
-    );
-    add("Processes at once", job, "processes_max", lived_note(run));
-    tiles
+/// Adds a tile where the figure is there, known or not; says whether it is.
+fn add(
+    tiles: &mut Vec<Tile>,
+    title: &'static str,
+    figures: &Figures,
+    key: &'static str,
+    word: &'static str,
+    note: Option<String>,
+) -> bool {
+    let Some(figure) = figures.get(key) else { return false };
+    tiles.push(Tile { title, key, figure: figure.clone(), word, note });
+    true
 }
 
 fn pair(figures: &Figures, before: &str, key: &str, after: &str) -> Option<String> {
@@ -136,13 +155,11 @@ fn pair(figures: &Figures, before: &str, key: &str, after: &str) -> Option<Strin
 
 fn cores_note(run: &RunData) -> Option<String> {
     let mean = run.summary.combined.get("cores_used_mean")?.as_f64()?;
+    let most = run.summary.combined.get("cores_used_max").and_then(Figure::as_f64);
     let of = run.summary.run.expected_cores;
-    let share = if of > 0.0 {
-        format!(" of {}, {} %", format::number(of), format::number(mean / of * 100.0))
-    } else {
-        String::new()
-    };
-    Some(format!("{} cores on average{share}", format::number(mean)))
+    let all = if of > 0.0 { format!(" of {}", format::number(of)) } else { String::new() };
+    let most = most.map_or(String::new(), |most| format!(", {} at most", format::number(most)));
+    Some(format!("{}{all} cores on average{most}", format::number(mean)))
 }
 
 fn memory_note(run: &RunData) -> Option<String> {
@@ -164,12 +181,33 @@ fn lived_note(run: &RunData) -> Option<String> {
     (lived > 0).then(|| format!("{} lived in all", format::grouped(lived as i64)))
 }
 
-pub(super) fn warnings(run: &RunData) -> Markup {
+/// One line: what to ask for next time, and how much there is to doubt.
+pub(super) fn next_line(index: usize, run: &RunData) -> Markup {
+    let advice = run.advice.as_ref();
+    // Where there are words without a headline, the first of them stands in.
+    let first = advice.and_then(|advice| advice.lines.first());
+    let headline = advice.map(|advice| &advice.headline).filter(|line| !line.is_empty()).or(first);
+    let doubts = run.summary.warnings.len();
+    if headline.is_none() && doubts == 0 {
+        return html! {};
+    }
+    html! {
+        p.next {
+            @if let Some(headline) = headline {
+                span { b { "Next time " } (visible(headline, 300)) }
+                a href=(format!("#run-{index}-advice")) { "why, and snippets to copy" }
+            }
+            @if doubts > 0 { a.doubts href=(format!("#run-{index}-doubt")) { (doubts) (if doubts == 1 { " thing to doubt" } else { " things to doubt" }) } }
+        }
+    }
+}
+
+pub(super) fn warnings(index: usize, run: &RunData) -> Markup {
     if run.summary.warnings.is_empty() {
         return html! {};
     }
     html! {
-        section.callout.doubt aria-label="Warnings" {
+        section.callout.doubt id=(format!("run-{index}-doubt")) aria-label="Warnings" {
             h2 { "What to doubt" }
             ul { @for warning in &run.summary.warnings {
                 li { span.kind { (visible(&warning.kind.replace('_', " "), 60)) } " " (visible(&warning.text, 2_000)) }
@@ -178,18 +216,21 @@ pub(super) fn warnings(run: &RunData) -> Markup {
     }
 }
 
-pub(super) fn advice(run: &RunData) -> Markup {
+pub(super) fn advice(index: usize, run: &RunData) -> Markup {
     let Some(advice) = run.advice.as_ref().filter(|advice| !advice.lines.is_empty()) else { return html! {} };
+    let title_id = format!("run-{index}-advice");
     html! {
-        section.callout.advice aria-label="Advice" {
-            h2 { "For the next run" }
-            ul { @for line in &advice.lines { li { (visible(line, 2_000)) } } }
-            div.snippets { @for snippet in &advice.snippets {
-                div.snippet {
-                    div.snippet-head { span { (visible(&snippet.title, 100)) } (copy()) }
-                    pre tabindex="0" { code { (snippet.text) } }
-                }
-            } }
+        section.block.advice aria-labelledby=(title_id) {
+            details.fold {
+                summary { h2 id=(title_id) { "For the next run" } span.count { (visible(&advice.headline, 300)) } }
+                ul.plain { @for line in &advice.lines { li { (visible(line, 2_000)) } } }
+                div.snippets { @for snippet in &advice.snippets {
+                    div.snippet {
+                        div.snippet-head { span { (visible(&snippet.title, 100)) } (copy()) }
+                        pre tabindex="0" { code { (snippet.text) } }
+                    }
+                } }
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ fn header(interactive: bool) -> Markup {
             span.brand-sub { "report" }
             span.grow {}
             @if interactive {
-                button #theme .quiet type="button" aria-label="Switch between light and dark" { "Theme" }
+                button #theme .quiet type="button" title="Switch between light and dark" { "Theme" }
             }
         }
     }

@@ -38,6 +38,10 @@ struct Panel<'a> {
     title: &'a str,
     measure: Measure,
     limits: Vec<(&'a str, f64)>,
+    /// What the peak of the leading line cannot exceed.
+    bound: Option<(&'a str, f64)>,
+    /// Whether the first line stands for the panel among several runs.
+    has_lead: bool,
     lines: Vec<Line>,
 }
 
@@ -126,6 +130,8 @@ fn run(run: &RunData) -> Run<'_> {
             title: panel.title,
             measure: panel.measure,
             limits: panel.limits.iter().map(|limit| (limit.label, limit.value)).collect(),
+            bound: panel.bound.as_ref().map(|bound| (bound.label, bound.value)),
+            has_lead: panel.lead().is_some(),
             lines: panel.lines.iter().map(line).collect(),
         })
         .collect();

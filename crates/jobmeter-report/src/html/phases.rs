@@ -18,7 +18,7 @@ pub(super) fn table(run: &RunData) -> Markup {
     html! {
         section.block aria-label="Phases" {
             div.block-head { h2 { "Phases" } span.count { (run.phases.len()) } }
-            div.scroll { table.phases {
+            div.scroll tabindex="0" { table.phases {
                 thead { tr {
                     th scope="col" { "Phase" } th.num scope="col" { "Calls" } th.num scope="col" { "Time" }
                     th.num scope="col" { "Each call" }

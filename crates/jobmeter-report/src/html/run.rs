@@ -1,4 +1,5 @@
-//! One run from top to bottom: verdict and key figures, warnings, advice, server and cost, charts, processes, tables.
+//! One run from top to bottom: verdict, key figures and advice in one screen with the first charts; then doubts, phases
+//! and processes; folded below them snippets, cost, every figure, and where it ran.
 
 use super::{details, entities, overview, phases, server};
 use crate::data::RunData;
@@ -19,13 +20,14 @@ pub(super) fn section(
     Ok(html! {
         section.run id=(format!("run-{index}")) data-run=(index) aria-labelledby=(format!("run-{index}-title")) {
             (overview::head(index, run, several))
-            (overview::tiles(run))
-            (overview::warnings(run))
-            (overview::advice(run))
-            (server::section(index, run))
+            (overview::cards(run))
+            (overview::next_line(index, run))
             (charts)
+            (overview::warnings(index, run))
             (phases::table(run))
             (processes(index, run, interactive))
+            (overview::advice(index, run))
+            (server::section(index, run))
             (details::figures(run))
             (entities::tables(run))
             (details::host(run))
@@ -35,8 +37,8 @@ pub(super) fn section(
 
 fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Error> {
     let panels = panels::panels(run);
-    let cores = panels::cores(run);
-    if panels.is_empty() && cores.is_empty() {
+    let (cores, idle) = (panels::cores(run), panels::idle(run));
+    if panels.is_empty() && cores.is_empty() && idle.is_empty() {
         return Ok(html! { p.notice { "No time series was recorded in this run." } });
     }
     let drawn: Vec<String> = if interactive {
@@ -56,26 +58,44 @@ fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Erro
                     }
                 }
             }
-            @if interactive {
-                p.hint { "Drag across a chart to zoom, double-click to reset. With the keyboard: arrow keys move, plus and minus zoom, Escape resets." }
-                @if !run.spans.is_empty() { div.phase-strip data-phases=(index) {} }
-            }
             div.charts {
+                @if interactive && !run.spans.is_empty() {
+                    // One above each column: the time of a strip is that of the charts below it.
+                    div.phase-strip data-phases=(index) {}
+                    div.phase-strip.second data-phases=(index) {}
+                }
                 @for (at, panel) in panels.iter().enumerate() {
                     figure.chart {
                         figcaption { h3 { (panel.title) } }
                         @if interactive {
                             div.plot data-run=(index) data-panel=(panel.id) {}
                         } @else {
-                            div.drawn { (PreEscaped(drawn.get(at).map_or("", String::as_str))) }
+                            div.drawn tabindex="0" { (PreEscaped(drawn.get(at).map_or("", String::as_str))) }
                         }
+                        @if !panel.zero.is_empty() { p.zero { "Zero throughout: " (few(&panel.zero)) } }
                         (table(panel))
                     }
-                    @if panel.id == "cpu" && interactive && !cores.is_empty() { (heat(index, run)) }
+                    // Below the first two, which stand side by side.
+                    @if interactive && !cores.is_empty() && at + 1 == panels.len().min(2) { (heat(index, run)) }
                 }
+                @if interactive && !cores.is_empty() && panels.is_empty() { (heat(index, run)) }
+            }
+            @if !idle.is_empty() { p.zero { "Zero throughout, so not drawn: " (idle.join("; ")) } }
+            @if interactive {
+                p.hint { "Drag across a chart to zoom, double-click to reset. With the keyboard: arrow keys move, plus and minus zoom, Escape resets." }
             }
         }
     })
+}
+
+/// The first names of a list and the number of the others; names of devices may be hostile.
+fn few(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let mut text = names.iter().take(SHOWN).map(|name| visible(name, 60)).collect::<Vec<_>>().join("; ");
+    if names.len() > SHOWN {
+        text += &format!("; and {} more", names.len() - SHOWN);
+    }
+    text
 }
 
 fn drawing(run: &RunData, panel: &Panel<'_>) -> Result<String, Error> {
@@ -93,7 +113,7 @@ fn table(panel: &Panel<'_>) -> Markup {
     html! {
         details.alt {
             summary { "Figures of this chart" }
-            div.scroll { table {
+            div.scroll tabindex="0" { table {
                 thead { tr { th scope="col" { "Line" } th.num scope="col" { "Lowest" } th.num scope="col" { "Highest" } th.num scope="col" { "Highest at" } } }
                 tbody {
                     @for line in &panel.lines {
@@ -105,7 +125,7 @@ fn table(panel: &Panel<'_>) -> Markup {
                             td.num { (line.series.peak.map_or("–".to_owned(), |peak| format::duration(peak.t_ns))) }
                         }
                     }
-                    @for limit in &panel.limits {
+                    @for limit in panel.limits.iter().chain(&panel.bound) {
                         tr { th scope="row" { (limit.label) } td.num { "–" } td.num { (format::measure(panel.measure, limit.value)) } td.num { "–" } }
                     }
                 }
@@ -122,7 +142,7 @@ fn heat(index: usize, run: &RunData) -> Markup {
             div.heat data-run=(index) {}
             details.alt {
                 summary { "Figures of this chart" }
-                div.scroll { table {
+                div.scroll tabindex="0" { table {
                     thead { tr { th scope="col" { "Core" } th.num scope="col" { "Highest" } th.num scope="col" { "Highest at" } } }
                     tbody {
                         @for core in cores {
@@ -162,7 +182,7 @@ fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
             @if interactive { div.gantt data-run=(index) {} }
             details.alt {
                 summary { (format!("Table of the {} that used the most CPU", rows.len().min(PROCESS_ROWS))) }
-                div.scroll { table {
+                div.scroll tabindex="0" { table {
                     thead { tr {
                         th scope="col" { "Process" } th.num scope="col" { "PID" } th.num scope="col" { "Parent" }
                         th.num scope="col" { "Start" } th.num scope="col" { "Lived" } th.num scope="col" { "CPU" }

@@ -17,7 +17,8 @@ pub(super) fn section(index: usize, run: &RunData) -> Markup {
     let title_id = format!("run-{index}-server");
     html! {
         section.block.server aria-labelledby=(title_id) {
-            h2 id=(title_id) { "Server and cost" }
+            details.fold {
+            summary { h2 id=(title_id) { "Server and cost" } }
             dl {
                 @if let Some(allocation) = &server.allocation {
                     dt { "This machine was" }
@@ -32,6 +33,7 @@ pub(super) fn section(index: usize, run: &RunData) -> Markup {
             }
             (costs(server))
             @for note in &server.notes { p.note { (visible(note, 1_000)) } }
+            }
         }
     }
 }
@@ -50,7 +52,7 @@ fn costs(server: &ServerBlock) -> Markup {
         return html! {};
     }
     html! {
-        div.scroll { table.costs {
+        div.scroll tabindex="0" { table.costs {
             caption.hidden { "What a run costs, on demand" }
             thead { tr {
                 th scope="col" { "Server" } th.num scope="col" { "Per hour" } th.num scope="col" { "Per run" }

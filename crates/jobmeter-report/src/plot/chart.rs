@@ -45,7 +45,7 @@ pub(super) fn overlay<'a>(runs: &[RunData], panels: Vec<(usize, Panel<'a>)>) -> 
     let mut overlay = Overlay { title, measure, lines: Vec::new(), limits: Vec::new() };
     for (run, panel) in panels {
         if several {
-            if let Some(line) = panel.lines.into_iter().next() {
+            if let Some(line) = panel.lead() {
                 let role = if run == 0 { Role::Job } else { Role::Other(run - 1) };
                 let label = format::visible(&runs[run].label, 40);
                 overlay.lines.push(Stroke { label, series: line.series, role });
@@ -72,7 +72,7 @@ pub(super) fn draw(
         panel.lines.iter().filter_map(|line| line.series.peak).map(|peak| peak.value).fold(0.0, f64::max);
     // A limit far above the data would flatten it; it is named in the legend instead.
     let (near, far): (Vec<&Limit>, Vec<&Limit>) =
-        panel.limits.iter().partition(|limit| limit.value <= highest * 1.6);
+        panel.limits.iter().partition(|limit| limit.value <= highest * 1.35);
     let top_value = near.iter().map(|limit| limit.value).fold(highest, f64::max);
     let (top_value, marks) = value_axis(panel.measure, top_value, 4);
     let y_of = |value: f64| frame.y + frame.height * (1.0 - (value / top_value).clamp(0.0, 1.0)) as f32;
@@ -113,14 +113,14 @@ fn limit_lines(
     let mut last = f32::NEG_INFINITY;
     for limit in limits {
         let y = y_of(limit.value);
-        scene.segment((frame.x, y), (frame.x + frame.width, y), palette.limit, 1.0, true);
+        scene.segment((frame.x, y), (frame.x + frame.width, y), palette.faint, 1.0, true);
         let text = format!("{} {}", limit.label, format::measure(measure, limit.value));
         // Above the line where there is room; labels of neighbouring lines stand below each other.
         let above = y - 4.0;
         let baseline =
             if above - 10.0 > frame.y && above - last > 13.0 { above } else { (y + 13.0).max(last + 13.0) };
         last = baseline;
-        scene.text((frame.x + frame.width - 4.0, baseline), 11.0, Anchor::End, palette.limit, text);
+        scene.text((frame.x + frame.width - 4.0, baseline), 11.0, Anchor::End, palette.faint, text);
     }
 }
 
@@ -213,13 +213,17 @@ fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame,
         scene.text((x + 15.0, y), 11.0, Anchor::Start, palette.faint, text.clone());
         x += 15.0 + font::width(&text, 11.0, false) + 14.0;
     }
+    if panel.lines.is_empty() {
+        scene.text((x, y), 11.0, Anchor::Start, palette.faint, "zero throughout");
+        return;
+    }
     for limit in far {
         let text = format!("{}: {}", limit.label, format::measure(panel.measure, limit.value));
         let width = font::width(&text, 11.0, false);
         if x + width > right {
             return;
         }
-        scene.text((x, y), 11.0, Anchor::Start, palette.limit, text);
+        scene.text((x, y), 11.0, Anchor::Start, palette.faint, text);
         x += width + 14.0;
     }
 }

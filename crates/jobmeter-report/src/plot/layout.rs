@@ -82,7 +82,9 @@ fn chosen<'a>(runs: &'a [RunData], options: &PlotOptions) -> Result<Vec<Overlay<
         let known = panels::known_ids().collect::<Vec<_>>().join(", ");
         return Err(Error::UnknownPanel { asked: (*asked).to_owned(), known });
     }
-    let mut all: Vec<Vec<Panel<'a>>> = runs.iter().map(panels::panels).collect();
+    // Who asks for a panel gets it, also when nothing happened in it.
+    let of = if options.panels.is_some() { panels::measured } else { panels::panels };
+    let mut all: Vec<Vec<Panel<'a>>> = runs.iter().map(of).collect();
     let mut chosen = Vec::new();
     for id in wanted {
         let of_runs: Vec<(usize, Panel<'a>)> = all

@@ -14,7 +14,6 @@ pub(crate) struct Palette {
     pub(crate) text: Color,
     pub(crate) faint: Color,
     pub(crate) grid: Color,
-    pub(crate) limit: Color,
     pub(crate) series: [Color; 6],
     pub(crate) system: Color,
 }
@@ -24,7 +23,6 @@ const LIGHT: Palette = Palette {
     text: Color::rgb(0x1b2430),
     faint: Color::rgb(0x5b6675),
     grid: Color::rgb(0xe4e8ee),
-    limit: Color::rgb(0xb42318),
     series: [
         Color::rgb(0x2563c9),
         Color::rgb(0xc2610c),
@@ -41,7 +39,6 @@ const DARK: Palette = Palette {
     text: Color::rgb(0xe6ebf2),
     faint: Color::rgb(0x9aa7b8),
     grid: Color::rgb(0x252e3a),
-    limit: Color::rgb(0xff8a7a),
     series: [
         Color::rgb(0x6ea8fe),
         Color::rgb(0xf2a65a),
@@ -68,8 +65,7 @@ impl Palette {
             Role::Job => self.series[0],
             Role::Main => self.series[2],
             Role::Descendants => self.series[3],
-            Role::System => self.system,
-            Role::Bound => self.series[0].alpha(150),
+            Role::System | Role::Bound => self.system,
             // The first colour is the job's own.
             Role::Other(index) => self.series[1 + index % (self.series.len() - 1)],
         }

@@ -33,7 +33,7 @@ class Chart {
     this.box.setAttribute('aria-roledescription', 'chart');
     this.box.setAttribute('aria-label', describePanel(panel));
     this.box.append(this.canvas, this.area);
-    host.append(this.legend.root, this.box);
+    host.append(this.box, this.legend.root);
     host.closest('figure')?.querySelector('figcaption')?.append(readout, ...saveButtons(this));
     this.plot = layOut(panel, this.frame(), view);
     view.onChange(() => this.draw());

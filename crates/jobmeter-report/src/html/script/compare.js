@@ -8,7 +8,7 @@
 function overlaid(runs, id) {
   const found = runs.flatMap((run, index) => {
     const panel = run.panels.find((candidate) => candidate.id === id);
-    return panel && panel.lines.length > 0 ? [{ panel, line: panel.lines[0], label: run.label, index }] : [];
+    return panel?.has_lead ? [{ panel, line: panel.lines[0], label: run.label, index }] : [];
   });
   if (found.length === 0) return null;
   const { title, measure: kind } = found[0].panel;
@@ -23,7 +23,7 @@ function overlaid(runs, id) {
       mean: spread(line.mean) ?? [], low: spread(line.low), high: spread(line.high),
     };
   });
-  return { id, title, measure: kind, limits: [], t, lines };
+  return { id, title, measure: kind, limits: [], bound: null, bound_shown: false, has_lead: true, t, lines };
 }
 
 /**

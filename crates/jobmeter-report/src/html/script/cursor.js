@@ -46,7 +46,7 @@ class Cursor {
       dot.style.top = `${plot.y(value) - frame.top}px`;
       this.dots.push(dot);
       const item = element('span', 'now-item');
-      item.append(swatch(line), measure(this.panel.measure, value));
+      item.append(swatch(line.role), measure(this.panel.measure, value));
       this.readout.append(item);
     }
     this.area.append(...this.dots);
@@ -64,7 +64,7 @@ class Cursor {
     const rows = shown.slice(0, TIP_ROWS).map((line) => {
       const row = element('div', 'tip-row');
       const value = element('span', 'tip-value num', valueAt(this.panel.measure, line, at));
-      row.append(swatch(line), element('bdi', 'tip-label', line.label), value);
+      row.append(swatch(line.role), element('bdi', 'tip-label', line.label), value);
       return row;
     });
     this.tip.replaceChildren(element('div', 'tip-time num', moment(t)), ...rows);

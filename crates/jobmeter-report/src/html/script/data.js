@@ -23,6 +23,8 @@
  * @property {string} title
  * @property {Measure} measure
  * @property {[string, number][]} limits
+ * @property {[string, number] | null} bound what the peak of the first line cannot exceed
+ * @property {boolean} has_lead whether the first line stands for the panel among several runs
  * @property {PackedLine[]} lines
  *
  * @typedef {object} PackedRun
@@ -60,6 +62,9 @@
  * @property {string} title
  * @property {Measure} measure
  * @property {[string, number][]} limits
+ * @property {[string, number] | null} bound
+ * @property {boolean} bound_shown
+ * @property {boolean} has_lead
  * @property {number[]} t
  * @property {Line[]} lines
  *
@@ -87,7 +92,7 @@ function readRuns() {
  */
 function unpackRun(run) {
   const t = known(unpackDifferences(run.t_us)).map((us) => us / 1e6);
-  const panels = run.panels.map((panel) => ({ ...panel, t, lines: panel.lines.map(unpackLine) }));
+  const panels = run.panels.map((panel) => ({ ...panel, t, bound_shown: false, lines: panel.lines.map(unpackLine) }));
   const { label, cores, spans, marks } = run;
   const processes = unpackProcesses(run.processes);
   return { label, end: Math.max(run.end_s, 1e-6), panels, cores, spans, marks, processes };

@@ -93,7 +93,8 @@ function upperEnd(panel, from, to) {
     const values = line.high ?? line.mean;
     for (let at = first; at <= last && at < values.length; at += 1) highest = Math.max(highest, values[at] ?? 0);
   }
-  for (const [, value] of panel.limits) if (value <= highest * 1.6) highest = Math.max(highest, value);
+  for (const [, value] of panel.limits) if (value <= highest * 1.35) highest = Math.max(highest, value);
+  if (panel.bound && panel.bound_shown) highest = Math.max(highest, panel.bound[1]);
   return valueMarks(panel.measure, highest || 1, 4).at(-1) ?? 1;
 }
 
@@ -110,6 +111,7 @@ function drawPlot(paper, plot, backdrop) {
   paper.rect(frame.left, frame.top, frame.width, frame.height);
   paper.clip();
   drawPhases(paper, plot, backdrop.spans);
+  drawPeakBound(paper, plot);
   // Later lines are drawn on top: context first, the job last.
   const lines = panel.lines.filter((line) => line.shown).reverse();
   for (const line of lines) drawBand(paper, plot, line);
@@ -192,16 +194,50 @@ function stretches(plot, values) {
 }
 
 /**
+ * The room between the highest value drawn and what the peak cannot exceed.
+ * @param {Paper} paper
+ * @param {Plot} plot
+ */
+function drawPeakBound(paper, plot) {
+  const { frame, panel: { bound, bound_shown, lines } } = plot;
+  if (!bound || !bound_shown) return;
+  const top = plot.y(bound[1]);
+  paper.fillStyle = faded(color('system'), 0.22);
+  paper.fillRect(frame.left, top, frame.width, plot.y(Math.min(lines[0].peak?.[1] ?? 0, bound[1])) - top);
+}
+
+/**
+ * From the leading line up to a line that bounds it.
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {Line} line
+ */
+function drawBoundBand(paper, plot, line) {
+  const [lead] = plot.panel.lines;
+  fillBetween(paper, plot, line.mean, line.mean.map((value, at) => (value === null ? null : lead.mean[at] ?? 0)));
+}
+
+/**
  * From the lowest to the highest value where ticks were merged.
  * @param {Paper} paper
  * @param {Plot} plot
  * @param {Line} line
  */
 function drawBand(paper, plot, line) {
-  if (!line.low || !line.high) return;
-  const lower = stretches(plot, line.low);
   paper.fillStyle = faded(roleColor(line.role), line.role === 'system' ? 0.16 : 0.24);
-  stretches(plot, line.high).forEach((upper, index) => {
+  if (line.role === 'bound') drawBoundBand(paper, plot, line);
+  else if (line.low && line.high) fillBetween(paper, plot, line.high, line.low);
+}
+
+/**
+ * @param {Paper} paper
+ * @param {Plot} plot
+ * @param {Values} high
+ * @param {Values} low has its gaps where `high` has them
+ */
+function fillBetween(paper, plot, high, low) {
+  const lower = stretches(plot, low);
+  stretches(plot, high).forEach((upper, index) => {
     paper.beginPath();
     for (const [x, y] of upper) paper.lineTo(x, y);
     for (const [x, y] of lower[index].reverse()) paper.lineTo(x, y);
@@ -216,11 +252,11 @@ function drawBand(paper, plot, line) {
  * @param {Line} line
  */
 function drawLine(paper, plot, line) {
-  const quiet = line.role === 'system' || line.role === 'bound';
+  // A bound is a band, not a measured line.
+  if (line.role === 'bound') return;
   paper.strokeStyle = roleColor(line.role);
-  paper.lineWidth = quiet ? 1.2 : 1.7;
+  paper.lineWidth = line.role === 'system' ? 1.2 : 1.7;
   paper.lineJoin = 'round';
-  paper.setLineDash(line.role === 'bound' ? [5, 4] : []);
   for (const stretch of stretches(plot, line.mean)) {
     const [[x, y]] = stretch;
     paper.beginPath();
@@ -230,7 +266,6 @@ function drawLine(paper, plot, line) {
     for (const place of stretch) paper.lineTo(...place);
     paper.stroke();
   }
-  paper.setLineDash([]);
 }
 
 /**

@@ -7,22 +7,39 @@ class Legend {
    */
   constructor(panel, changed) {
     this.panel = panel;
+    this.changed = changed;
     this.root = element('div', 'keys');
     this.root.setAttribute('role', 'group');
     this.root.setAttribute('aria-label', `Lines of ${panel.title}`);
     for (const line of panel.lines) {
-      const key = pushButton('key', '', () => {
-        line.shown = !line.shown;
-        key.setAttribute('aria-pressed', String(line.shown));
-        changed();
-      });
-      key.setAttribute('aria-pressed', String(line.shown));
-      const label = element('bdi', 'key-label', line.label);
-      label.title = line.label;
       const peak = line.peak ? `peak ${measure(panel.measure, line.peak[1])}` : '';
-      key.append(swatch(line), label, element('span', 'key-value num', peak));
-      this.root.append(key);
+      this.add(line.shown, line.role, line.label, peak, (shown) => { line.shown = shown; });
     }
+    if (panel.bound) {
+      const [label, value] = panel.bound;
+      this.add(panel.bound_shown, 'bound', label, measure(panel.measure, value), (shown) => { panel.bound_shown = shown; });
+    }
+  }
+
+  /**
+   * @param {boolean} shown
+   * @param {string} role
+   * @param {string} name
+   * @param {string} value
+   * @param {(shown: boolean) => void} change
+   */
+  add(shown, role, name, value, change) {
+    const key = pushButton('key', '', () => {
+      shown = !shown;
+      key.setAttribute('aria-pressed', String(shown));
+      change(shown);
+      this.changed();
+    });
+    key.setAttribute('aria-pressed', String(shown));
+    const label = element('bdi', 'key-label', name);
+    label.title = name;
+    key.append(swatch(role), label, element('span', 'key-value num', value));
+    this.root.append(key);
   }
 
   /**
@@ -35,9 +52,9 @@ class Legend {
   }
 }
 
-/** @param {Line} line */
-function swatch(line) {
-  return element('i', `swatch r-${line.role}`);
+/** @param {string} role */
+function swatch(role) {
+  return element('i', `swatch r-${role}`);
 }
 
 /**

@@ -32,7 +32,12 @@ function buildPhases(host, spans, view) {
   host.setAttribute('aria-hidden', 'true');
   const draw = () => {
     host.replaceChildren();
-    const width = drawingWidth(host) - AXIS_WIDTH - RIGHT_SPACE;
+    if (drawingWidth(host) === 0) return;
+    // In shares of the whole, so that the strip stretches with the charts when the page is printed.
+    const whole = drawingWidth(host);
+    const width = whole - AXIS_WIDTH - RIGHT_SPACE;
+    /** @param {number} pixels */
+    const share = (pixels) => `${(pixels / whole) * 100}%`;
     /** @param {number} t */
     const place = (t) => ((t - view.from) / (view.to - view.from)) * width;
     for (const span of spans) {
@@ -41,8 +46,8 @@ function buildPhases(host, spans, view) {
       const to = Math.min(place(span.to_s), width);
       const box = element('div', 'phase');
       const tint = phaseColor(spans, span.name);
-      box.style.left = `${AXIS_WIDTH + from}px`;
-      box.style.width = `${Math.max(to - from, 1)}px`;
+      box.style.left = share(AXIS_WIDTH + from);
+      box.style.width = share(Math.max(to - from, 1));
       box.style.top = `${span.lane * PHASE_LANE}px`;
       box.style.background = faded(tint, 0.18);
       box.style.borderLeftColor = tint;

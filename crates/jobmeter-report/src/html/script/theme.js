@@ -7,7 +7,7 @@ const redraws = [];
 let colors = new Map();
 /** On paper everything is drawn in light colours and at one width, whatever the window has. */
 let printing = false;
-const PAPER_WIDTH = 720;
+const PAPER_WIDTH = 800;
 
 /**
  * The colour of a CSS variable, such as `c0` or `text`.
