@@ -1,7 +1,7 @@
 //! What the fuzz targets do with their bytes. Kept apart from libFuzzer, so that the ordinary tests can do the same
 //! on the pinned toolchain with inputs of their own.
 
-use jobmeter_core::RunInfo;
+use jobmeter_model::RunInfo;
 use jobmeter_record::table::{PhaseBuilder, ProcessBuilder};
 use jobmeter_record::{Run, SharedBuffer, Target, Writer, redact};
 

@@ -4,7 +4,7 @@
 //!
 //! Everything here is async-signal-safe and allocates nothing.
 
-use jobmeter_core::control::{self, Pid};
+use jobmeter_engine::linux::control::{self, Pid};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
@@ -162,7 +162,7 @@ fn set_alarm(after_ms: i64) {
 /// the job has ended `work` is left out if standard error cannot take a line at once.
 pub(crate) fn bounded(work: impl FnOnce()) {
     if !IS_BOUND.load(Ordering::Relaxed) {
-        if jobmeter_core::plain::under_way().is_none() || takes_a_line() {
+        if jobmeter_engine::run::plain::under_way().is_none() || takes_a_line() {
             work();
         }
         return;

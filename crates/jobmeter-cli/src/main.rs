@@ -19,7 +19,7 @@ const OWN_FAILURE: u8 = 125;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_char) -> libc::c_int {
-    jobmeter_core::sys::begin_own_account();
+    jobmeter_engine::linux::sys::begin_own_account();
     streams::guard();
     keep_freed_memory();
     panic::set_hook(Box::new(say_what_went_wrong));
@@ -31,7 +31,7 @@ fn say_what_went_wrong(info: &panic::PanicHookInfo<'_>) {
     let place =
         info.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
     let text = info.payload_as_str().unwrap_or("no reason given");
-    cmd::measure::say(&format!("jobmeter: internal error{place}: {}", jobmeter_core::text::printable(text)));
+    cmd::measure::say(&format!("jobmeter: internal error{place}: {}", jobmeter_model::text::printable(text)));
 }
 
 /// The heap is small and grows in steps of its own: to give pages back and ask for them again costs more than they do.

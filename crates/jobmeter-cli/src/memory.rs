@@ -3,7 +3,7 @@
 //! job is waited for without a meter, and its status is ours.
 
 use crate::leave::{self, Ending};
-use jobmeter_core::plain;
+use jobmeter_engine::run::plain;
 use std::alloc::{GlobalAlloc, Layout, System};
 
 struct Careful;

@@ -2,7 +2,7 @@
 //! caller names when jobmeter has more rights than the caller.
 
 use crate::cmd::measure::{say, shown};
-use jobmeter_core::elevated::is_elevated;
+use jobmeter_engine::linux::elevated::is_elevated;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

@@ -38,5 +38,5 @@ impl fmt::Display for CompatError {
 impl std::error::Error for CompatError {}
 
 pub(crate) fn shown(path: &Path) -> String {
-    jobmeter_core::text::printable(&path.to_string_lossy())
+    jobmeter_model::text::printable(&path.to_string_lossy())
 }

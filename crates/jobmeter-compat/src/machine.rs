@@ -4,9 +4,9 @@ use crate::error::CompatError;
 use crate::settings::Settings;
 use crate::tree::Node;
 use crate::units::UnitOf;
-use jobmeter_core::sys::sysconf;
-use jobmeter_core::text::printable;
+use jobmeter_engine::linux::sys::sysconf;
 use jobmeter_gpu::{Brand, GpuConfig, GpuDevice, GpuError, GpuMonitor, JobEnv};
+use jobmeter_model::text::printable;
 use std::time::Duration;
 
 /// A driver that takes longer is not going to tell.

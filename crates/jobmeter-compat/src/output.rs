@@ -24,7 +24,7 @@ impl Format {
             "pickle" => Ok(Format::Pickle),
             _ => Err(CompatError::Value(format!(
                 "\"{}\" is not a valid format. Valid values are \"json\", \"text\" or \"pickle\".",
-                jobmeter_core::text::printable(text)
+                jobmeter_model::text::printable(text)
             ))),
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::error::{CompatError, shown};
 use crate::units::{self, UnitOf};
-use jobmeter_core::text::printable;
 use jobmeter_gpu::Brand;
+use jobmeter_model::text::printable;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

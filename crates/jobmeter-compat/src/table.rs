@@ -162,8 +162,8 @@ fn typed(path: &Path, header: &[String], line: &[String]) -> Result<Row, CompatE
                 CompatError::Value(format!(
                     "{}: '{}' in the column {} is not a number.",
                     shown(path),
-                    jobmeter_core::text::printable(text),
-                    jobmeter_core::text::printable(column)
+                    jobmeter_model::text::printable(text),
+                    jobmeter_model::text::printable(column)
                 ))
             })?;
             Ok((column.clone(), value))
@@ -204,7 +204,7 @@ const STEPS_PER_CALL: u64 = 1000;
 /// `table` is one of our own names, never text from outside.
 fn select(path: &Path, table: &str) -> Result<Vec<Row>, CompatError> {
     let failed = |error: rusqlite::Error| {
-        let text = jobmeter_core::text::printable(&error.to_string());
+        let text = jobmeter_model::text::printable(&error.to_string());
         CompatError::file(&format!("read the table \"{table}\" of"), path, text)
     };
     let meta = std::fs::metadata(path).map_err(|error| CompatError::file("read", path, error))?;

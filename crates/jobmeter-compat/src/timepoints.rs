@@ -5,9 +5,9 @@ use crate::error::CompatError;
 use crate::machine::{Machine, remains_zero};
 use crate::tracking_file::Track;
 use crate::tree::Node;
-use jobmeter_core::event::{Event, Sink};
-use jobmeter_core::metric::{Column, EntityKind, Metric, Scope};
 use jobmeter_gpu::Listing;
+use jobmeter_model::event::{Event, Sink};
+use jobmeter_model::metric::{Column, EntityKind, Metric, Scope};
 use std::collections::HashMap;
 
 /// So long the tracking file waits for a driver to say which GPUs there are.

@@ -28,7 +28,7 @@ fn find(name: &str, what: &str, units: &'static [(&'static str, f64)]) -> Result
         let valid: Vec<&str> = units.iter().map(|(known, _)| *known).collect();
         CompatError::Value(format!(
             "\"{}\" is not a valid {what} unit. Valid values are {}",
-            jobmeter_core::text::printable(name),
+            jobmeter_model::text::printable(name),
             valid.join(", ")
         ))
     })

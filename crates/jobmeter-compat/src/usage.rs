@@ -4,8 +4,8 @@ use crate::output::Presentable;
 use crate::pickle;
 use crate::timepoints::Timepoints;
 use crate::tree::Node;
-use jobmeter_core::metric::Scope;
-use jobmeter_core::summary::Summary;
+use jobmeter_model::metric::Scope;
+use jobmeter_model::summary::Summary;
 
 /// `ResourceUsage`: to be printed, or pickled into the data classes of the Python package.
 pub struct Usage(Node);

@@ -8,8 +8,8 @@
 mod bare;
 
 use bare::Bare;
-use jobmeter_core::ProcessId;
 use jobmeter_gpu::{GpuConfig, GpuMonitor, Layout, Member};
+use jobmeter_model::ProcessId;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -58,7 +58,7 @@ fn add(sum: &mut Option<u64>, part: Option<u64>) {
 mod tests {
     use super::*;
     use crate::snapshot::Owner;
-    use jobmeter_core::ProcessId;
+    use jobmeter_model::ProcessId;
 
     fn owner(pid: i32, main: bool) -> Owner {
         Owner { id: ProcessId { pid, start_ticks: 1 }, main }

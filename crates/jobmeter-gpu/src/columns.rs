@@ -3,7 +3,7 @@
 
 use crate::device::{DeviceReading, GpuDevice};
 use crate::snapshot::{GpuSnapshot, ScopeReading};
-use jobmeter_core::{Column, EntityKind, Metric, Scope};
+use jobmeter_model::{Column, EntityKind, Metric, Scope};
 
 /// Metric, where it is in a reading, and the figure that a [`crate::Failure`] names when it cannot be had.
 type DeviceFigure = (Metric, fn(&DeviceReading) -> Option<u64>, &'static str);

@@ -2,8 +2,8 @@
 
 use crate::error::GpuError;
 use crate::visible::JobEnv;
-use jobmeter_core::elevated::is_elevated;
-use jobmeter_core::sys::monotonic_ns;
+use jobmeter_engine::linux::elevated::is_elevated;
+use jobmeter_engine::linux::sys::monotonic_ns;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};

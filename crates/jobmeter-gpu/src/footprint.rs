@@ -1,8 +1,8 @@
 //! What the job's energy was, as far as the counters of the machine allow to say, and its carbon dioxide when
 //! the user gives an intensity. Estimates, and named so.
 
-use jobmeter_core::metric::Metric;
-use jobmeter_core::summary::{Figure, Quality, Summary};
+use jobmeter_model::metric::Metric;
+use jobmeter_model::summary::{Figure, Quality, Summary};
 
 const MICROJOULES_PER_JOULE: f64 = 1e6;
 const JOULES_PER_KWH: f64 = 3.6e6;
@@ -11,7 +11,7 @@ const JOULES_PER_KWH: f64 = 3.6e6;
 /// time), `gpu_energy_uj` (the whole energy of the devices that the job used), `energy_joules` (their sum) and,
 /// with an intensity, `co2_grams`. Adds nothing where there is no counter at all.
 pub fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
-    let of = |scope: &jobmeter_core::Figures, key: &str| scope.get(key).and_then(Figure::as_f64);
+    let of = |scope: &jobmeter_model::Figures, key: &str| scope.get(key).and_then(Figure::as_f64);
     let share = match (of(&summary.combined, "cpu_ns"), of(&summary.system, "cpu_ns")) {
         (Some(job_ns), Some(machine_ns)) if machine_ns > 0.0 => Some((job_ns / machine_ns).min(1.0)),
         _ => None,
@@ -54,7 +54,7 @@ pub fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
 }
 
 /// A MIG GPU counts when one of its instances was used; only the whole GPU has energy.
-fn uses(gpu: &jobmeter_core::summary::EntityFigures) -> bool {
+fn uses(gpu: &jobmeter_model::summary::EntityFigures) -> bool {
     gpu.facts.get("used").is_some_and(|used| used == "yes")
         || gpu.facts.get("mig_enabled").is_some_and(|enabled| enabled == "yes")
 }

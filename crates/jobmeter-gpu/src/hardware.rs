@@ -1,8 +1,8 @@
 //! The use of the expected GPUs as a share of them all, as for CPU cores. Expected are the selected devices; a
 //! MIG GPU counts by its instances.
 
-use jobmeter_core::metric::Metric;
-use jobmeter_core::summary::{Figure, Quality, Summary};
+use jobmeter_model::metric::Metric;
+use jobmeter_model::summary::{Figure, Quality, Summary};
 
 /// Adds `gpu_hardware_ratio_max` and `_mean` to each scope that knows the sum over the devices.
 pub fn add_ratios(summary: &mut Summary) {

@@ -5,7 +5,7 @@ use crate::config::PidView;
 use crate::hash::PidMap;
 use crate::snapshot::Owner;
 use crate::textfile;
-use jobmeter_core::ProcessId;
+use jobmeter_model::ProcessId;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;

@@ -12,7 +12,7 @@ use crate::nvml::{NvmlSource, Progress};
 use crate::signals::SignalsBlocked;
 use crate::snapshot::{GpuSnapshot, Status};
 use crate::{select, visible};
-use jobmeter_core::meter::OwnThread;
+use jobmeter_engine::meter::OwnThread;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

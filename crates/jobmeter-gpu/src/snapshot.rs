@@ -1,7 +1,7 @@
 //! One finished sample of all GPUs, as the thread publishes it and the tick picks it up.
 
 use crate::device::{DeviceReading, GpuDevice};
-use jobmeter_core::ProcessId;
+use jobmeter_model::ProcessId;
 use std::sync::Arc;
 
 /// Where the thread stands. Told from outside, so that it can be asked while the thread hangs.

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{PATIENCE, Series, sample, temporary};
-use jobmeter_core::ProcessId;
 use jobmeter_gpu::powercap::Powercap;
 use jobmeter_gpu::{Brand, GpuConfig, GpuMonitor, GpuSnapshot, Member};
+use jobmeter_model::ProcessId;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{PATIENCE, Rig, Series, Sleeper, sample, start_ticks, temporary};
-use jobmeter_core::ProcessId;
 use jobmeter_gpu::{GpuConfig, GpuMonitor, Member, Stopped};
+use jobmeter_model::ProcessId;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{PATIENCE, Rig, Series, Sleeper, ready, sample};
-use jobmeter_core::ProcessId;
 use jobmeter_gpu::{GpuConfig, GpuError, GpuMonitor, JobEnv, Member};
+use jobmeter_model::ProcessId;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 

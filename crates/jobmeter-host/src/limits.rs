@@ -1,7 +1,7 @@
 //! What the kernel lets this process have: affinity, resource limits and cgroups.
 
 use crate::root::{Root, list_count};
-use jobmeter_core::cgroup::Membership;
+use jobmeter_engine::linux::cgroup::Membership;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -2,8 +2,8 @@
 
 use crate::cloud::CloudInfo;
 use crate::info::HostInfo;
-use jobmeter_core::text::printable;
-use jobmeter_core::units::format_bytes as size;
+use jobmeter_model::text::printable;
+use jobmeter_model::units::format_bytes as size;
 use std::fmt::Write;
 
 /// Readable description; `cloud` only when it was looked for.

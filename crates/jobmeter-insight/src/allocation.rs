@@ -1,7 +1,7 @@
 //! Was the machine the job's alone, or did others use it too? Compares the machine's use with the job's.
 
 use crate::units::show_bytes;
-use jobmeter_core::{Figures, Summary};
+use jobmeter_model::{Figures, Summary};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

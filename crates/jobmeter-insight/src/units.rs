@@ -1,5 +1,5 @@
 //! Amounts as requests state them: memory in powers of two, times in whole minutes, money. Reading sizes and shares is
-//! the business of `jobmeter_core::units`.
+//! the business of `jobmeter_model::units`.
 
 use crate::Error;
 
@@ -8,7 +8,8 @@ pub const GIB: u64 = 1 << 30;
 
 /// A chance strictly between 0 and 1, as `1%` or `0.01`.
 pub fn parse_chance(text: &str) -> Result<f64, Error> {
-    let chance = jobmeter_core::units::parse_ratio(text).ok().filter(|chance| *chance > 0.0 && *chance < 1.0);
+    let chance =
+        jobmeter_model::units::parse_ratio(text).ok().filter(|chance| *chance > 0.0 && *chance < 1.0);
     chance.ok_or_else(|| Error::Unit {
         text: text.to_owned(),
         expected: "a chance between 0 and 1; write it as 1% or 0.01",

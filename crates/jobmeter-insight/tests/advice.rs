@@ -3,11 +3,11 @@
 mod common;
 
 use common::{GIB, Sample};
-use jobmeter_core::{Figure, Quality, Summary};
 use jobmeter_insight::advice::{Advice, Options, Run, advise};
 use jobmeter_insight::allocation::{Rule, Verdict, allocation};
 use jobmeter_insight::catalogue::Catalogue;
 use jobmeter_insight::policy::Policy;
+use jobmeter_model::{Figure, Quality, Summary};
 
 fn risk(runs: &[Summary]) -> Advice {
     advise(runs, &Options::default()).unwrap()

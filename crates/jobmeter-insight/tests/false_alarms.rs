@@ -1,9 +1,9 @@
 //! Comparison flags a real 10 % regression between sets of 20 runs and is silent on equal sets: with seeded
 //! noise over thousands of comparisons, and with real processes.
 
-use jobmeter_core::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
-use jobmeter_core::{Figure, Quality, RunInfo, Summary};
 use jobmeter_insight::compare::{Group, Options, PhaseFigures, RunView, Verdict, compare};
+use jobmeter_model::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
+use jobmeter_model::{Figure, Quality, RunInfo, Summary};
 use std::collections::BTreeMap;
 
 fn summary(wall_ns: u64, figures: &[(&str, u64)]) -> Summary {

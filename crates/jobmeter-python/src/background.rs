@@ -3,15 +3,17 @@
 use crate::hub::{self, Ticket};
 use crate::table::Table;
 use crate::tail::Tail;
-use jobmeter_core::cgroup::Membership;
-use jobmeter_core::control::Pid;
-use jobmeter_core::meter::{Extra, Target};
-use jobmeter_core::session::{Ended, Session, SessionConfig};
-use jobmeter_core::summary::Limits;
-use jobmeter_core::watch::{self, TargetError};
-use jobmeter_core::{Column, Event, MarkKind, RunInfo, Sink, Summary, supervise};
-use jobmeter_core::{pidfd, sys};
+use jobmeter_engine::linux::cgroup::Membership;
+use jobmeter_engine::linux::control::Pid;
+use jobmeter_engine::linux::pidfd;
+use jobmeter_engine::linux::sys;
+use jobmeter_engine::meter::{Extra, Target};
+use jobmeter_engine::run::attach::{self, TargetError};
+use jobmeter_engine::run::session::{Ended, Session, SessionConfig};
+use jobmeter_engine::run::supervise;
 use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra, footprint, hardware};
+use jobmeter_model::summary::Limits;
+use jobmeter_model::{Column, Event, MarkKind, RunInfo, Sink, Summary};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
 use std::cell::RefCell;
 use std::io;
@@ -93,7 +95,7 @@ impl Background {
         let own_pid = std::process::id() as i32;
         let pid = options.pid.unwrap_or(own_pid);
         if options.pid.is_some() {
-            watch::check_target(pid).map_err(StartError::Target)?;
+            attach::check_target(pid).map_err(StartError::Target)?;
         }
         let gpu = GpuConfig {
             uuids: options.gpu_uuids.clone(),
@@ -254,7 +256,7 @@ fn facts_of(pid: i32) -> Facts {
 fn read_facts(pid: i32) -> Facts {
     let line = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let words: Vec<String> =
-        watch::command_of(pid).iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        attach::command_of(pid).iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     Facts {
         pid,
@@ -263,7 +265,7 @@ fn read_facts(pid: i32) -> Facts {
         cwd: jobmeter_record::redact::text(&cwd.to_string_lossy()),
         host: line("/proc/sys/kernel/hostname"),
         kernel: line("/proc/sys/kernel/osrelease"),
-        system_cores: jobmeter_core::cpus::online().len() as u32,
+        system_cores: jobmeter_engine::linux::cpus::online().len() as u32,
     }
 }
 

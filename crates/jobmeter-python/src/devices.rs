@@ -1,8 +1,8 @@
 //! GPUs for single readings: the devices, and one sample of them whenever it is wanted. The driver is started
 //! once per thread that asks, because starting it takes long, and belongs to the process that started it.
 
-use jobmeter_core::ProcessId;
 use jobmeter_gpu::{GpuConfig, GpuDevice, GpuMonitor, GpuSnapshot, Member};
+use jobmeter_model::ProcessId;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::cell::RefCell;

@@ -2,11 +2,11 @@
 //! tracker with the server and the cost that follow from them.
 
 use crate::servers::{dictionary, lookup_error};
-use jobmeter_core::Summary;
 use jobmeter_insight::Error;
 use jobmeter_insight::advice::{Options, outlook};
 use jobmeter_insight::catalogue::{Catalogue, Filters};
 use jobmeter_insight::cost::{Rate, compare};
+use jobmeter_model::Summary;
 use jobmeter_report::{AdviceBlock, ServerBlock};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};

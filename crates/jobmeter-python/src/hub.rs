@@ -1,9 +1,9 @@
 //! Marks from child processes: one pipe per process, shared by all trackers of it. Every tracker that runs
 //! gets every mark. After a fork the child starts with an empty hub; the pipe stays the parent's.
 
-use jobmeter_core::fork_fresh::ForkFresh;
-use jobmeter_core::marks::{self, MarkReceiver};
-use jobmeter_core::session::{Inbox, Session};
+use jobmeter_engine::run::fork_fresh::ForkFresh;
+use jobmeter_engine::run::marks::{self, MarkReceiver};
+use jobmeter_engine::run::session::{Inbox, Session};
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, MutexGuard, Weak};
 
@@ -30,7 +30,7 @@ fn lock() -> MutexGuard<'static, Hub> {
 
 unsafe extern "C" fn after_fork_in_child() {
     HUB.forget();
-    jobmeter_core::meter::forget_meters_of_parent();
+    jobmeter_engine::meter::forget_meters_of_parent();
 }
 
 /// A tracker's hold on the pipe.

@@ -1,5 +1,5 @@
 //! `jobmeter._native`: the engine for Python. Glue only: it converts types and errors and releases the
-//! interpreter lock; what is measured and how belongs to jobmeter-core.
+//! interpreter lock; what is measured and how belongs to jobmeter-engine.
 
 mod arrow;
 mod background;
@@ -42,7 +42,7 @@ mod _native {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         hub::watch_forks();
         // Read now, not on the first use: see `watch_forks`.
-        jobmeter_core::cpus::online();
+        jobmeter_engine::linux::cpus::online();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,8 +1,8 @@
 //! The report's text and page of a run, of a file or of the memory.
 
 use crate::guidance::Guidance;
-use jobmeter_core::replay::Replay;
-use jobmeter_core::{Column, Metric, RunInfo, Scope, Sink, Summary};
+use jobmeter_model::replay::Replay;
+use jobmeter_model::{Column, Metric, RunInfo, Scope, Sink, Summary};
 use jobmeter_record::Run;
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::text::Style;

@@ -1,12 +1,13 @@
 //! One reading of a process or of the machine, for programs that take differences themselves.
 
 use crate::devices;
-use jobmeter_core::ProcessId;
-use jobmeter_core::probe::mounts;
-use jobmeter_core::probe::system::SystemProbe;
-use jobmeter_core::tree::Tree;
-use jobmeter_core::{process::Process, process::Scale};
+use jobmeter_engine::linux::proc::mounts;
+use jobmeter_engine::linux::proc::system::SystemProbe;
+use jobmeter_engine::meter::process::Process;
+use jobmeter_engine::meter::process::Scale;
+use jobmeter_engine::meter::tree::Tree;
 use jobmeter_gpu::GpuSnapshot;
+use jobmeter_model::ProcessId;
 use pyo3::exceptions::PyProcessLookupError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -168,7 +169,7 @@ pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         mounts.set_item(path, entry)?;
     }
     dict.set_item("mounts", mounts)?;
-    let sum = |pick: fn(&jobmeter_core::probe::system::Traffic) -> u64| {
+    let sum = |pick: fn(&jobmeter_engine::linux::proc::system::Traffic) -> u64| {
         reading.networks.iter().filter(|network| network.in_sum).map(pick).sum::<u64>()
     };
     dict.set_item("net_receive_bytes", sum(|network| network.in_bytes))?;

@@ -6,8 +6,8 @@ use crate::page;
 use crate::rows;
 use crate::table::Table;
 use crate::ticks::Ticks;
-use jobmeter_core::watch::TargetError;
-use jobmeter_core::{MarkKind, Summary};
+use jobmeter_engine::run::attach::TargetError;
+use jobmeter_model::{MarkKind, Summary};
 use jobmeter_record::{RecordError, Run};
 use pyo3::exceptions::{
     PyFileExistsError, PyOSError, PyPermissionError, PyProcessLookupError, PyRuntimeError, PyValueError,
@@ -218,9 +218,9 @@ pub(crate) fn mark_outer(py: Python<'_>, name: String, kind: &str) -> PyResult<(
     py.detach(|| {
         // SAFETY: gettid cannot fail.
         let tid = unsafe { libc::gettid() };
-        let mark = jobmeter_core::marks::Mark { kind, pid: std::process::id() as i32, tid, name };
+        let mark = jobmeter_engine::run::marks::Mark { kind, pid: std::process::id() as i32, tid, name };
         // A program must run the same whether somebody measures it or not.
-        drop(jobmeter_core::marks::send(&mark));
+        drop(jobmeter_engine::run::marks::send(&mark));
     });
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! does not grow with its length.
 
 use crate::table::{Data, Table};
-use jobmeter_core::{Column, Event, Sink};
+use jobmeter_model::{Column, Event, Sink};
 use std::collections::VecDeque;
 
 /// An hour at one row a second; whoever does not come for so long gets the newest ones.

@@ -1,7 +1,7 @@
 //! The ticks of a run column by column.
 
 use crate::table::{Data, Table};
-use jobmeter_core::{Column, Event, Sink};
+use jobmeter_model::{Column, Event, Sink};
 
 /// Every tick. Columns that appear late are unknown before they appeared.
 #[derive(Default)]

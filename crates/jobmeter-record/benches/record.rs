@@ -6,7 +6,7 @@
 mod common;
 
 use common::{SteadyJob, info, summary};
-use jobmeter_core::{Column, Event, Sink};
+use jobmeter_model::{Column, Event, Sink};
 use jobmeter_record::export::{Format, export_file};
 use jobmeter_record::table::Table;
 use jobmeter_record::{Filter, Run, SharedBuffer, Store, Target, Writer};

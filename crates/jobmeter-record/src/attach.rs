@@ -3,7 +3,7 @@
 //! There is no tick at their ends: times are exact, counters are interpolated and say so.
 
 use crate::reader::Run;
-use jobmeter_core::{Event, MarkKind};
+use jobmeter_model::{Event, MarkKind};
 use std::sync::Arc;
 
 /// One call of a phase by the wall clock.

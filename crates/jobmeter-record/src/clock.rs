@@ -2,7 +2,7 @@
 
 use crate::error::RecordError;
 use crate::id::days_from_civil;
-use jobmeter_core::units::parse_duration_ns;
+use jobmeter_model::units::parse_duration_ns;
 
 /// `2026-11-15 22:02:12` in the local time zone.
 pub fn local_text(unix_ns: u64) -> String {

@@ -4,9 +4,9 @@ use crate::frame::FrameKind;
 use crate::limits::READ_LIMIT_VARIABLE;
 use crate::reader::Run;
 use crate::source::Step;
-use jobmeter_core::Summary;
-use jobmeter_core::replay::Replay;
-use jobmeter_core::summary::Warning;
+use jobmeter_model::Summary;
+use jobmeter_model::replay::Replay;
+use jobmeter_model::summary::Warning;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DamageKind {

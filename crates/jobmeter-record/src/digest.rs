@@ -1,6 +1,6 @@
 //! What a listing shows of a run, small enough to be read with one look at the end of the file.
 
-use jobmeter_core::{RunInfo, Summary};
+use jobmeter_model::{RunInfo, Summary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use crate::limits::{ENTITY_NAME_MAX, NOTE_MAX};
 use crate::varint::{Cursor, put, put_i32, put_text};
-use jobmeter_core::{Column, Entity, EntityKind, Event, MarkKind, Metric, ProcessId, Scope};
+use jobmeter_model::{Column, Entity, EntityKind, Event, MarkKind, Metric, ProcessId, Scope};
 
 const PROCESS_START: u8 = 1;
 const PROCESS_RENAME: u8 = 2;
@@ -226,10 +226,10 @@ mod tests {
         }
 
         #[test]
-        fn columns_come_back(scope in 0usize..4, metric in 0usize..jobmeter_core::metric::TABLE.len(),
+        fn columns_come_back(scope in 0usize..4, metric in 0usize..jobmeter_model::metric::TABLE.len(),
             kind in 0usize..6, name: String, quantum in 1u64..) {
             let entity = EntityKind::ALL.get(kind).map(|kind| Entity { kind: *kind, name });
-            let metric = jobmeter_core::metric::TABLE[metric].metric;
+            let metric = jobmeter_model::metric::TABLE[metric].metric;
             let column = Column { scope: Scope::ALL[scope], metric, entity };
             let mut bytes = Vec::new();
             encode_column(&mut bytes, &column, quantum);

@@ -6,7 +6,7 @@
 //! cheaper guess. A busy counter thus costs the jitter of its rate, an idle one nothing.
 
 use crate::varint::zigzag;
-use jobmeter_core::{Column, Metric, Scope};
+use jobmeter_model::{Column, Metric, Scope};
 
 /// How far past successes of one guess may outweigh new evidence, in bits.
 const TRUST_LIMIT: i32 = 40;

@@ -32,7 +32,7 @@ pub use carrier::CarrierKind;
 pub use damage::{Damage, DamageKind};
 pub use digest::Digest;
 pub use error::RecordError;
-pub use jobmeter_core::text;
+pub use jobmeter_model::text;
 pub use limits::READ_LIMIT_VARIABLE;
 pub use output::{SharedBuffer, Target};
 pub use reader::{Frame, Frames, Replayed, Run, read_digest};

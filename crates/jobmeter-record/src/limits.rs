@@ -5,7 +5,7 @@
 //! Reading stops where a bound is reached, and says so; what came before is used.
 
 use crate::frame::FrameKind;
-use jobmeter_core::{Event, MarkKind};
+use jobmeter_model::{Event, MarkKind};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasher, RandomState};

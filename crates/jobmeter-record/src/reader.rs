@@ -10,7 +10,7 @@ use crate::limits::{self, Budget};
 use crate::source::{FrameWalk, Source, Step};
 use crate::tick::TickCodec;
 use crate::varint::Cursor;
-use jobmeter_core::{Column, Event, RunInfo, Sink, Summary};
+use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 

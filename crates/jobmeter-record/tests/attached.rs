@@ -3,7 +3,7 @@
 mod common;
 
 use common::{info, summary};
-use jobmeter_core::{Column, Event, MarkKind, Metric, Quality, Scope, Sink};
+use jobmeter_model::{Column, Event, MarkKind, Metric, Quality, Scope, Sink};
 use jobmeter_record::table::{Cell, RowSink, Span, Table};
 use jobmeter_record::{Attached, PhaseCall, RecordError, Run, SharedBuffer, Target, Writer};
 use proptest::prelude::*;

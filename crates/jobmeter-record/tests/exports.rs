@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SteadyJob, info, sample_events, summary};
-use jobmeter_core::{Column, EntityKind, Event, MarkKind, Metric, ProcessId, Scope, Sink};
+use jobmeter_model::{Column, EntityKind, Event, MarkKind, Metric, ProcessId, Scope, Sink};
 use jobmeter_record::export::{Format, export_file, export_folder, export_sqlite};
 use jobmeter_record::table::{Cell, CellKind, Field, RowSink, Table};
 use jobmeter_record::{RecordError, Run, SharedBuffer, Target, Writer};

@@ -7,7 +7,7 @@ mod common;
 mod targets;
 
 use common::{SteadyJob, info, sample_events, summary};
-use jobmeter_core::Sink;
+use jobmeter_model::Sink;
 use jobmeter_record::{SharedBuffer, Target, Writer};
 
 const INPUTS: usize = 2_000;

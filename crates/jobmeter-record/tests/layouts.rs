@@ -3,7 +3,7 @@
 mod common;
 
 use common::info;
-use jobmeter_core::{Column, EntityKind, Metric, RunInfo, Scope, Sink};
+use jobmeter_model::{Column, EntityKind, Metric, RunInfo, Scope, Sink};
 use jobmeter_record::export::layout::{Layout, write_layout};
 use jobmeter_record::{Run, SharedBuffer, Target, Writer};
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::info;
-use jobmeter_core::{Column, Event, MarkKind, Metric, ProcessId, Scope, Sink};
+use jobmeter_model::{Column, Event, MarkKind, Metric, ProcessId, Scope, Sink};
 use jobmeter_record::table::Span;
 use jobmeter_record::{Run, SharedBuffer, Target, Writer};
 use proptest::prelude::*;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SteadyJob, Story, Told, info, sample_events, summary};
-use jobmeter_core::{Column, Metric, Scope, Sink};
+use jobmeter_model::{Column, Metric, Scope, Sink};
 use jobmeter_record::{Frame, RecordError, Run, SharedBuffer, Target, Writer, read_digest};
 use proptest::prelude::*;
 use std::os::unix::fs::PermissionsExt;

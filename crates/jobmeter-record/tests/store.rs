@@ -3,7 +3,7 @@
 mod common;
 
 use common::{info, summary};
-use jobmeter_core::{RunInfo, Sink};
+use jobmeter_model::{RunInfo, Sink};
 use jobmeter_record::{ExitFilter, Filter, PruneRule, State, Store};
 use std::os::unix::fs::{PermissionsExt, symlink};
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{SteadyJob, Story, info, summary};
-use jobmeter_core::Sink;
+use jobmeter_model::Sink;
 use jobmeter_record::{Run, Target, Writer};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 
 mod synthetic;
 
-use jobmeter_core::{Column, Event, Sink};
+use jobmeter_model::{Column, Event, Sink};
 use jobmeter_report::{SeriesBuilder, html};
 use std::io::Write;
 use std::time::{Duration, Instant};

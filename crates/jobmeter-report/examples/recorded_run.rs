@@ -3,7 +3,7 @@
 
 mod synthetic;
 
-use jobmeter_core::Sink;
+use jobmeter_model::Sink;
 use jobmeter_record::{Store, Target, Writer, id};
 use std::error::Error;
 use std::path::Path;

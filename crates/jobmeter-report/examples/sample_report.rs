@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use jobmeter_core::{Column, Event, Metric, Scope, Sink, Verdict};
+use jobmeter_model::{Column, Event, Metric, Scope, Sink, Verdict};
 use jobmeter_report::{RunData, html, plot};
 use std::path::Path;
 use synthetic::Plan;

@@ -1,7 +1,7 @@
 //! What the plots and the report are made of: data of a run, already reduced to what fits a screen.
 //! Nothing here opens a file; [`crate::downsample::SeriesBuilder`] fills it from the stream of a run.
 
-use jobmeter_core::{Column, Kind, Metric, Summary, Unit};
+use jobmeter_model::{Column, Kind, Metric, Summary, Unit};
 use jobmeter_record::table::Phase;
 use serde::Serialize;
 use std::sync::Arc;

@@ -13,8 +13,8 @@ pub(crate) mod tests;
 
 use crate::data::{Measure, Peak, Point, RunData, Series};
 use events::EventLog;
-use jobmeter_core::accumulate::RATE_WINDOW_NS;
-use jobmeter_core::{Column, Event, Kind, Sink, Summary};
+use jobmeter_model::accumulate::RATE_WINDOW_NS;
+use jobmeter_model::{Column, Event, Kind, Sink, Summary};
 use jobmeter_record::table::PhaseBuilder;
 use phases::PhaseLog;
 use stats::Cell;

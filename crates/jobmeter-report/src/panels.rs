@@ -2,7 +2,7 @@
 //! the same wherever it is drawn.
 
 use crate::data::{Measure, RunData, Series};
-use jobmeter_core::{EntityKind, Metric, Scope};
+use jobmeter_model::{EntityKind, Metric, Scope};
 
 /// One chart of one run.
 pub struct Panel<'a> {

@@ -4,11 +4,11 @@
 #[path = "../examples/synthetic/mod.rs"]
 mod synthetic;
 
-use jobmeter_core::{Figure, Quality};
 use jobmeter_insight::advice::{self, Outlook};
 use jobmeter_insight::catalogue::{Catalogue, Filters};
 use jobmeter_insight::cost::Rate;
 use jobmeter_insight::units::show_money;
+use jobmeter_model::{Figure, Quality};
 use jobmeter_report::{AdviceBlock, html};
 use synthetic::{Plan, hostile_names};
 
@@ -74,7 +74,7 @@ fn figures_come_first_with_their_quality() {
 #[test]
 fn unknown_is_a_dash_and_never_zero() {
     let mut run = synthetic::run(&Plan { ticks: 20, processes: 1, ..Plan::default() });
-    let missing = jobmeter_core::Figure::unavailable("not readable here");
+    let missing = jobmeter_model::Figure::unavailable("not readable here");
     run.summary.combined.insert("rss_bytes_max".into(), missing);
     let page = html::render_static(&[run]).expect("a page");
     let tile = page.split("Peak memory").nth(1).expect("the tile");
@@ -86,10 +86,10 @@ fn unknown_is_a_dash_and_never_zero() {
 fn a_run_without_ticks_and_a_run_of_one_tick_have_a_page() {
     for ticks in [0, 1] {
         let mut builder = jobmeter_report::SeriesBuilder::new(64);
-        use jobmeter_core::Sink;
-        builder.define(&jobmeter_core::Column::of(
-            jobmeter_core::Scope::Combined,
-            jobmeter_core::Metric::RssBytes,
+        use jobmeter_model::Sink;
+        builder.define(&jobmeter_model::Column::of(
+            jobmeter_model::Scope::Combined,
+            jobmeter_model::Metric::RssBytes,
         ));
         (0..ticks).for_each(|tick| builder.tick(tick, &[Some(5)]));
         let run = builder.finish("tiny", synthetic::summary(&Plan { ticks: 0, ..Plan::default() }));

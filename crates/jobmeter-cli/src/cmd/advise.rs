@@ -1,12 +1,12 @@
 //! `jobmeter advise`: what to ask for next time, from one run or many.
 
 use super::pricing::PricingArgs;
-use jobmeter_core::Summary;
-use jobmeter_core::units::parse_bytes;
 use jobmeter_insight::advice::Options;
 use jobmeter_insight::policy::{DEFAULT_CHANCE, Policy};
 use jobmeter_insight::schedulers::{Format, render};
 use jobmeter_insight::units::parse_chance;
+use jobmeter_model::Summary;
+use jobmeter_model::units::parse_bytes;
 use jobmeter_record::{Filter, Run, Store, read_digest};
 use std::path::PathBuf;
 

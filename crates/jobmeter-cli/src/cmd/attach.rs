@@ -4,11 +4,11 @@ use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
 use crate::config::Settings;
 use crate::leave::{self, Ending};
-use jobmeter_core::cgroup::Membership;
-use jobmeter_core::summary::Warning;
-use jobmeter_core::supervise::job_limits;
-use jobmeter_core::units::parse_duration_ns;
-use jobmeter_core::watch::{self, Watch};
+use jobmeter_engine::linux::cgroup::Membership;
+use jobmeter_engine::run::attach::{self, Watch};
+use jobmeter_engine::run::supervise::job_limits;
+use jobmeter_model::summary::Warning;
+use jobmeter_model::units::parse_duration_ns;
 use std::path::Path;
 
 #[derive(Debug, clap::Args)]
@@ -33,14 +33,14 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     args.measure.configure(Settings::load()?);
     args.measure.check_outputs()?;
     args.measure.gpu.check()?;
-    watch::check_target(args.pid).map_err(|error| error.to_string())?;
+    attach::check_target(args.pid).map_err(|error| error.to_string())?;
     // Coarser by default than for jobs of our own: what we watch may run for weeks.
     let interval_ns = args.measure.interval.unwrap_or(1_000_000_000);
     let mut watch =
         Watch::start(args.pid, Some(interval_ns), args.duration).map_err(|error| error.to_string())?;
     crate::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
-    let mut info = args.measure.info("attach", &watch::command_of(args.pid), args.pid, &limits);
+    let mut info = args.measure.info("attach", &attach::command_of(args.pid), args.pid, &limits);
     info.interval_ns = Some(interval_ns);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {

@@ -1,10 +1,10 @@
 //! `jobmeter check`: finished runs against budgets.
 
 use super::views::{Phases, load_runs};
-use jobmeter_core::units::{parse_bytes, parse_duration_ns, parse_ratio};
 use jobmeter_insight::check::{
     Budget, BudgetKind, EXIT_EXCEEDED, EXIT_UNDECIDED, Report, baseline_budgets, check, github, junit, text,
 };
+use jobmeter_model::units::{parse_bytes, parse_duration_ns, parse_ratio};
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {

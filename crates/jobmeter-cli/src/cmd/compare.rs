@@ -2,9 +2,9 @@
 
 use super::phases_from::PhasesFromArgs;
 use super::views::{Phases, load_runs};
-use jobmeter_core::units::parse_ratio;
 use jobmeter_insight::check::EXIT_EXCEEDED;
 use jobmeter_insight::compare::{Group, Options, Verdict, compare, markdown, text};
+use jobmeter_model::units::parse_ratio;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {

@@ -2,10 +2,10 @@
 
 use crate::config::Settings;
 use crate::trust;
-use jobmeter_core::elevated::is_elevated;
-use jobmeter_core::meter::Meter;
-use jobmeter_core::summary::Summary;
+use jobmeter_engine::linux::elevated::is_elevated;
+use jobmeter_engine::meter::Meter;
 use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
+use jobmeter_model::summary::Summary;
 use std::path::PathBuf;
 use std::time::Duration;
 

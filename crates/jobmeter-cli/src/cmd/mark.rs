@@ -1,7 +1,7 @@
 //! `jobmeter mark`: a moment or a phase, told from inside a measured job in any language.
 
-use jobmeter_core::MarkKind;
-use jobmeter_core::marks::{self, Mark};
+use jobmeter_engine::run::marks::{self, Mark};
+use jobmeter_model::MarkKind;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples, in a script that jobmeter measures:

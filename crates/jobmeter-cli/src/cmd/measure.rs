@@ -2,10 +2,10 @@
 
 use super::out;
 use crate::config::Settings;
-use jobmeter_core::control::Pid;
-use jobmeter_core::summary::{Limits, RunInfo, Summary};
-use jobmeter_core::supervise::usable_cores;
-use jobmeter_core::units::parse_duration_ns;
+use jobmeter_engine::linux::control::Pid;
+use jobmeter_engine::run::supervise::usable_cores;
+use jobmeter_model::summary::{Limits, RunInfo, Summary};
+use jobmeter_model::units::parse_duration_ns;
 use jobmeter_record::{CarrierKind, RecordError, Store, Target, Writer, id, place, redact};
 use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
@@ -132,7 +132,7 @@ impl MeasureArgs {
     }
 
     pub(crate) fn info(&self, mode: &str, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
-        let started_unix_ns = jobmeter_core::sys::realtime_ns();
+        let started_unix_ns = jobmeter_engine::linux::sys::realtime_ns();
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let tags: BTreeMap<String, String> = self.tags.iter().cloned().collect();
         let (host, kernel) = names();
@@ -151,7 +151,7 @@ impl MeasureArgs {
             started_unix_ns,
             interval_ns: self.interval,
             expected_cores: self.expected_cores.unwrap_or_else(|| usable_cores(limits)),
-            system_cores: jobmeter_core::cpus::online().len() as u32,
+            system_cores: jobmeter_engine::linux::cpus::online().len() as u32,
             ..RunInfo::default()
         };
         if !self.no_redact {
@@ -181,7 +181,7 @@ impl MeasureArgs {
             placed.and_then(|(target, path)| Ok((Writer::start(target, info, CarrierKind::Process)?, path)));
         match opened {
             Ok((mut writer, path)) => {
-                writer.carrier_pid().into_iter().for_each(jobmeter_core::sys::charge_record_carrier);
+                writer.carrier_pid().into_iter().for_each(jobmeter_engine::linux::sys::charge_record_carrier);
                 if self.no_redact {
                     writer.keep_secrets();
                 }
@@ -267,7 +267,7 @@ impl Record {
 }
 
 pub(crate) fn shown(path: &Path) -> String {
-    jobmeter_core::text::printable(&path.to_string_lossy())
+    jobmeter_model::text::printable(&path.to_string_lossy())
 }
 
 /// Host name and kernel release.

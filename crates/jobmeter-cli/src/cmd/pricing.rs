@@ -1,11 +1,11 @@
 //! What `advise` and `report` need to know about servers: what this one costs, and which may be recommended.
 
 use super::servers::load_catalogue;
-use jobmeter_core::Summary;
 use jobmeter_insight::Error;
 use jobmeter_insight::advice::{Options, Outlook, outlook};
 use jobmeter_insight::catalogue::{Catalogue, Filters};
 use jobmeter_insight::cost::Rate;
+use jobmeter_model::Summary;
 use std::borrow::Cow;
 use std::path::PathBuf;
 

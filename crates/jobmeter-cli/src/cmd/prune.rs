@@ -1,6 +1,6 @@
 //! `jobmeter prune`: old runs out of the store.
 
-use jobmeter_core::units::parse_duration_ns;
+use jobmeter_model::units::parse_duration_ns;
 use jobmeter_record::{PruneRule, id, listing};
 
 #[derive(Debug, clap::Args)]

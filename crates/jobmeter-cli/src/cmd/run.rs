@@ -5,14 +5,14 @@ use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, say};
 use crate::config::Settings;
 use crate::leave::{self, Ending};
-use jobmeter_core::Summary;
-use jobmeter_core::job::{Job, LaunchError, RunOptions};
-use jobmeter_core::spawn::SpawnError;
-use jobmeter_core::supervise::Supervisor;
-use jobmeter_core::text::printable;
-use jobmeter_core::units::parse_duration_ns;
+use jobmeter_engine::run::job::{Job, LaunchError, RunOptions};
+use jobmeter_engine::run::spawn::SpawnError;
+use jobmeter_engine::run::supervise::Supervisor;
 use jobmeter_insight::check::{Outcome, check, inline_exit_code, text};
 use jobmeter_insight::compare::RunView;
+use jobmeter_model::Summary;
+use jobmeter_model::text::printable;
+use jobmeter_model::units::parse_duration_ns;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -168,7 +168,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     let mut summary = supervisor.finish(&info, &outcome);
     args.measure.gpu.estimate(&mut summary);
     if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
-        summary.warnings.push(jobmeter_core::summary::Warning { kind: "record".to_owned(), text });
+        summary.warnings.push(jobmeter_model::summary::Warning { kind: "record".to_owned(), text });
     }
     args.measure.deliver(&summary, record.as_ref());
     if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {

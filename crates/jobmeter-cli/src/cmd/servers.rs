@@ -1,8 +1,8 @@
 //! `jobmeter servers`: the cheapest servers that fit. Contacts nobody unless `--live` is given.
 
-use jobmeter_core::units::{parse_bytes, parse_duration_ns};
 use jobmeter_insight::catalogue::live::{DEFAULT_ENDPOINT, Origin, find_live};
 use jobmeter_insight::catalogue::{Catalogue, Filters, table};
+use jobmeter_model::units::{parse_bytes, parse_duration_ns};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Runs by selector, for the subcommands that look at finished runs.
 
 use super::phases_from::PhasesFrom;
-use jobmeter_core::Summary;
 use jobmeter_insight::compare::{PhaseFigures, RunView};
+use jobmeter_model::Summary;
 use jobmeter_record::Run;
 use jobmeter_record::table::Phase;
 use serde::Deserialize;

@@ -199,7 +199,7 @@ fn another_users_process_names_what_is_missing() {
     std::fs::remove_dir_all(&dir).expect("remove the folder");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    let summary: jobmeter_core::Summary = serde_json::from_str(&stderr).expect("JSON on standard error");
+    let summary: jobmeter_model::Summary = serde_json::from_str(&stderr).expect("JSON on standard error");
     value(&summary.main, "cpu_ns");
     value(&summary.main, "rss_bytes_max");
     let io = figure(&summary.main, "read_chars_bytes");

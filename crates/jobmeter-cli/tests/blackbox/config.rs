@@ -83,13 +83,13 @@ fn every_key_has_its_effect() {
     assert_eq!(run.code, 124, "{}", run.stderr);
     // JOBMETER_STORE of the room is nearer than the file.
     assert_eq!(place.room.store_files().len(), 1);
-    let summary: jobmeter_core::Summary = serde_json::from_str(&run.stderr).expect("JSON on standard error");
+    let summary: jobmeter_model::Summary = serde_json::from_str(&run.stderr).expect("JSON on standard error");
     assert_eq!(summary.run.expected_cores, 3.0);
     assert!(summary.run.command.iter().any(|word| word == "p4ss"), "{:?}", summary.run.command);
     assert!(!summary.sources.iter().any(|source| source.name == "cgroup" && source.used));
     assert!(summary.run.wall_ns.expect("wall time") < 8_000_000_000, "the usual grace of 10 s was taken");
     let shown = place.run(&["show", "last"], &[]);
-    assert!(serde_json::from_slice::<jobmeter_core::Summary>(&shown.stdout).is_ok(), "show follows format");
+    assert!(serde_json::from_slice::<jobmeter_model::Summary>(&shown.stdout).is_ok(), "show follows format");
     let shown = place.run(&["show", "last", "-f", "text"], &[]);
     assert!(String::from_utf8_lossy(&shown.stdout).contains("verdict"));
     let mut stored = place.room.jobmeter(&["run", "-q", "--", "true"]);

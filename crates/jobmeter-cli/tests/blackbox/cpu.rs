@@ -5,7 +5,7 @@
 //! its own start before it looks at its clock: about 1 ms in a debug build).
 
 use crate::help::{Room, figure, testkit, value};
-use jobmeter_core::Quality;
+use jobmeter_model::Quality;
 
 const INTERVALS: [&str; 3] = ["10ms", "100ms", "1s"];
 const BLIND_NS: f64 = 4e6;

@@ -2,7 +2,7 @@
 //! the page about the summary. `JOBMETER_UPDATE_SNAPSHOTS=1` writes the snapshots anew.
 
 use crate::help::{Room, Run};
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
@@ -77,9 +77,9 @@ fn the_page_about_the_summary_is_true() {
     let blocks = page.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
     let blocks: Vec<&str> = blocks.collect();
     assert_eq!(blocks.len(), 2, "a figure and a whole summary");
-    serde_json::from_str::<jobmeter_core::Figure>(blocks[0]).expect("a figure");
+    serde_json::from_str::<jobmeter_model::Figure>(blocks[0]).expect("a figure");
     let example: Summary = serde_json::from_str(blocks[1]).expect("a summary");
-    assert_eq!(example.schema_version, jobmeter_core::summary::SCHEMA_VERSION);
+    assert_eq!(example.schema_version, jobmeter_model::summary::SCHEMA_VERSION);
 
     let room = Room::new("summary-page");
     let run = room.run(&["--name", "n", "--tag", "k=v"], &["sh", "-c", "exit 1"]);

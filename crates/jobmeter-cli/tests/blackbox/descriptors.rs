@@ -1,7 +1,7 @@
 //! Few descriptors: a tree is read whole through one descriptor at a time, or the summary says that it was not.
 
 use crate::help::{JOBMETER, Room, Run, value};
-use jobmeter_core::{Quality, Summary};
+use jobmeter_model::{Quality, Summary};
 use std::process::Command;
 
 const CHILDREN: usize = 30;

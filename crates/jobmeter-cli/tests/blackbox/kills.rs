@@ -1,7 +1,7 @@
 //! jobmeter killed at random moments: what it had written is readable, and at most one tick is missing.
 
 use crate::help::{Room, code_of, send, testkit, wait_until};
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use std::time::{Duration, Instant};
 
 const ROUNDS: u64 = 200;

@@ -4,7 +4,7 @@
 //! library, stack: `BASE` at most, most of it shared), so the truth lies between union and union + BASE.
 
 use crate::help::{Room, Run, figure, value};
-use jobmeter_core::{Figure, Number};
+use jobmeter_model::{Figure, Number};
 
 const BASE: f64 = 6e6;
 const MB: f64 = 1e6;

@@ -1,7 +1,7 @@
 //! Where the summary goes and what it looks like.
 
 use crate::help::{Room, value};
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -43,7 +43,7 @@ fn json_is_the_documented_schema_on_standard_error_too() {
             "run", "-f", "json", "--name", "n1", "--tag", "a=b", "--tag", "c=d=e", "--", "true",
         ]));
     let summary: Summary = serde_json::from_str(&run.stderr).expect("JSON on standard error");
-    assert_eq!(summary.schema_version, jobmeter_core::summary::SCHEMA_VERSION);
+    assert_eq!(summary.schema_version, jobmeter_model::summary::SCHEMA_VERSION);
     assert_eq!(summary.run.mode, "run");
     assert_eq!(summary.run.name.as_deref(), Some("n1"));
     assert_eq!(summary.run.tags["a"], "b");

@@ -20,7 +20,7 @@ fn run(room: &Room, path: &str, options: &[&str]) -> (Run, bool) {
 }
 
 fn is_summary(bytes: &[u8]) -> bool {
-    serde_json::from_slice::<jobmeter_core::Summary>(bytes).is_ok()
+    serde_json::from_slice::<jobmeter_model::Summary>(bytes).is_ok()
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -2,7 +2,7 @@
 //! where the kernel tells of them. Where it does not (perf events refused), the count is an honest lower bound.
 
 use crate::help::{Room, Run, figure, not_here, testkit};
-use jobmeter_core::{Column, Event, Quality, Sink};
+use jobmeter_model::{Column, Event, Quality, Sink};
 use jobmeter_record::table::ProcessRow;
 use std::os::unix::process::CommandExt;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The run file: private, small, shown again as it was printed, and never in the way of the job.
 
 use crate::help::{Room, is_root, not_here};
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,7 @@
 //! by the test, not taken from its own word.
 
 use crate::help::{Room, Run, code_of, figure, testkit, value};
-use jobmeter_core::Quality;
+use jobmeter_model::Quality;
 use std::time::{Duration, Instant};
 
 /// CPU time of a process, children excluded (the clock that `clock_getcpuclockid` names).

@@ -1,7 +1,7 @@
 //! Run files that nobody's meter wrote: each is whole, has right checksums, and asks its reader for more work or
 //! memory than its bytes are worth.
 
-use jobmeter_core::RunInfo;
+use jobmeter_model::RunInfo;
 use jobmeter_record::{SharedBuffer, Target, Writer};
 
 const DEFINE: u8 = 2;
@@ -199,7 +199,7 @@ impl File {
 
     fn scope_columns(mut self) -> File {
         for scope in ["main", "descendants", "combined", "system"] {
-            for row in jobmeter_core::metric::TABLE {
+            for row in jobmeter_model::metric::TABLE {
                 self = self.column(scope, row.metric.key(), None);
             }
         }

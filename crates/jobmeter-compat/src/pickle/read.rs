@@ -5,7 +5,7 @@
 use super::{RESTORE, RESULTS_MODULE};
 use crate::limits;
 use crate::tree::Node;
-use jobmeter_core::text::printable;
+use jobmeter_model::text::printable;
 use std::collections::HashMap;
 
 /// Values under way: a deeper stack is not a results file, and would nest beyond what can be dropped.

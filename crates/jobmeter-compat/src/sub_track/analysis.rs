@@ -5,7 +5,7 @@ use crate::error::CompatError;
 use crate::number::exact_sum;
 use crate::table::{DATA_COLUMNS, Row, cell, read_sub_tracking, read_tracking};
 use crate::tree::Node;
-use jobmeter_core::text::printable;
+use jobmeter_model::text::printable;
 use std::collections::BTreeMap;
 use std::path::Path;
 

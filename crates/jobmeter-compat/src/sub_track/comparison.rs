@@ -5,7 +5,7 @@ use super::results::{ANALYSIS, CodeBlock, ComparisonResults, STATISTICS, SubTrac
 use crate::error::{CompatError, shown};
 use crate::pickle;
 use crate::tree::Node;
-use jobmeter_core::text::printable;
+use jobmeter_model::text::printable;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::path::{Path, PathBuf};

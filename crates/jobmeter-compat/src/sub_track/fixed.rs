@@ -8,7 +8,7 @@ fn shown(value: &Node) -> String {
         Node::Float(value) if value.is_nan() => "NaN".to_owned(),
         Node::Float(value) => repr(rounded(*value, 8)),
         Node::Int(value) => value.to_string(),
-        Node::Text(text) => jobmeter_core::text::printable(text),
+        Node::Text(text) => jobmeter_model::text::printable(text),
         Node::Null => "None".to_owned(),
         Node::List(_) | Node::Map(_) => String::new(),
     }

@@ -4,7 +4,7 @@ use super::fixed::{indented, statistics, values};
 use crate::output::Presentable;
 use crate::pickle;
 use crate::tree::Node;
-use jobmeter_core::text::printable;
+use jobmeter_model::text::printable;
 
 /// By measurement: `min`, `max`, `mean` and `std`.
 pub(super) type Statistics = Node;

@@ -7,7 +7,7 @@ use crate::gather::Gather;
 use crate::identity::{alive, open_folder, start_ticks};
 use crate::snapshot::{Client, Owner};
 use crate::textfile;
-use jobmeter_core::ProcessId;
+use jobmeter_model::ProcessId;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;

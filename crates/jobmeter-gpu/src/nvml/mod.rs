@@ -13,7 +13,7 @@ use crate::energy::EnergyMeter;
 use crate::hash::PidMap;
 use crate::snapshot::Owner;
 use api::{Api, Fault};
-use jobmeter_core::ProcessId;
+use jobmeter_model::ProcessId;
 use std::time::Instant;
 use window::Window;
 

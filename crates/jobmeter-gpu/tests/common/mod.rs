@@ -1,8 +1,8 @@
 //! A rig: an own copy of the fake NVML with its state file, and real processes to name in it.
 #![allow(dead_code, reason = "each test program uses its part")]
 
-use jobmeter_core::ProcessId;
 use jobmeter_gpu::{GpuConfig, GpuMonitor, GpuSnapshot, Layout, Member, Status};
+use jobmeter_model::ProcessId;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -157,7 +157,7 @@ impl Series {
     /// `combined_gpu_memory_bytes[GPU-1]` and the like.
     pub(crate) fn column(&self, name: &str) -> Vec<Option<u64>> {
         let layout = self.layout.as_ref().expect("pushed before");
-        let names: Vec<String> = layout.columns().iter().map(jobmeter_core::Column::name).collect();
+        let names: Vec<String> = layout.columns().iter().map(jobmeter_model::Column::name).collect();
         let place = names.iter().position(|known| known == name);
         let place = place.unwrap_or_else(|| panic!("no column {name} in {names:?}"));
         self.rows.iter().map(|row| row[place]).collect()

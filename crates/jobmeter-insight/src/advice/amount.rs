@@ -7,7 +7,7 @@ use crate::error::clean;
 use crate::policy::scale::{self, Curve, Fit};
 use crate::policy::{Policy, SIMPLE_HEADROOM, risk, round_memory, round_seconds};
 use crate::units::{show_bytes, show_seconds};
-use jobmeter_core::units::format_bytes;
+use jobmeter_model::units::format_bytes;
 
 /// A run that was killed for want of something gets at least this much more of it.
 const AFTER_KILL: f64 = 1.5;

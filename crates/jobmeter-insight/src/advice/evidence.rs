@@ -1,7 +1,7 @@
 //! What one run says about its needs, read from its summary. Missing stays missing, with its reason.
 
-use jobmeter_core::units::parse_bytes;
-use jobmeter_core::{Figure, Figures, Number, Quality, Summary};
+use jobmeter_model::units::parse_bytes;
+use jobmeter_model::{Figure, Figures, Number, Quality, Summary};
 
 /// How a run ended, as far as its needs are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn over_devices(summary: &Summary, key: &str) -> Option<f64> {
 }
 
 fn touched(summary: &Summary) -> Option<f64> {
-    let of = |gpu: &jobmeter_core::summary::EntityFigures| {
+    let of = |gpu: &jobmeter_model::summary::EntityFigures| {
         let keys = ["combined_gpu_memory_bytes_max", "combined_gpu_busy_ppm_max"];
         let values: Vec<f64> = keys.iter().filter_map(|key| number(&gpu.figures, key)).collect();
         (!values.is_empty()).then(|| values.iter().any(|v| *v > 0.0))

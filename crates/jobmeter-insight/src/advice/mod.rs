@@ -15,7 +15,7 @@ pub use present::Present;
 use crate::Error;
 use crate::catalogue::Filters;
 use crate::policy::{Policy, scale::Fit};
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use crate::allocation::{Allocation, Rule, allocation};
 use crate::catalogue::{Catalogue, Filters, Offer};
 use crate::cost::{Comparison, Rate, compare};
 use crate::units::show_bytes;
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

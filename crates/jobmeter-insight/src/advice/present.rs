@@ -2,7 +2,7 @@
 
 use super::evidence::Run;
 use crate::units::show_bytes;
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

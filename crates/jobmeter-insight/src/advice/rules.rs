@@ -6,7 +6,7 @@ use super::{Advice, Item, Options, present};
 use crate::policy::{self, Policy, scale};
 use crate::units::show_bytes;
 use crate::{Error, error::clean};
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 
 pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> Result<Advice, Error> {
     let complete: Vec<&Run> = runs.iter().filter(|r| r.ending == Ending::Complete).collect();

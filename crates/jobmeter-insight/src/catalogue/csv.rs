@@ -7,7 +7,7 @@
 use super::{Gpu, Price, Server, limits};
 use crate::units::{GIB, MIB};
 use crate::{Error, error::clean};
-use jobmeter_core::units::parse_bytes;
+use jobmeter_model::units::parse_bytes;
 use std::collections::HashMap;
 
 const KNOWN: [&str; 20] = [

@@ -3,7 +3,7 @@
 use super::{Catalogue, Filters, Offer};
 use crate::Error;
 use crate::units::MIB;
-use jobmeter_core::units::parse_bytes;
+use jobmeter_model::units::parse_bytes;
 use serde_json::{Map, Value, json};
 
 const NAMES: [&str; 9] =

@@ -3,7 +3,7 @@
 use super::{Gpu, Price, Server, csv, limits, query};
 use crate::Error;
 use crate::units::{GIB, MIB};
-use jobmeter_core::units::parse_bytes;
+use jobmeter_model::units::parse_bytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

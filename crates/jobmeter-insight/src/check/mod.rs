@@ -14,7 +14,7 @@ pub use junit::junit;
 pub use text::text;
 
 use crate::compare::{FigureUnit, RunView};
-use jobmeter_core::{Figure, Quality, Scope};
+use jobmeter_model::{Figure, Quality, Scope};
 use serde::Serialize;
 
 /// Version of the JSON that [`Report`] becomes.
@@ -140,7 +140,8 @@ pub(crate) fn figure(run: &RunView, kind: BudgetKind) -> Figure {
 
 fn line(run: &RunView, budget: &Budget) -> Line {
     let figure = figure(run, budget.kind);
-    let number = |number: Option<jobmeter_core::Number>| number.map(|n| n.as_f64()).filter(|n| n.is_finite());
+    let number =
+        |number: Option<jobmeter_model::Number>| number.map(|n| n.as_f64()).filter(|n| n.is_finite());
     let (value, lower, upper) = (number(figure.value), number(figure.lower), number(figure.upper));
     let (outcome, why) = match budget.limit {
         None => (Outcome::NoBaseline, Some("no run of the baseline knows this figure".to_owned())),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::compare::test_run;
-use jobmeter_core::Number;
+use jobmeter_model::Number;
 
 fn run_with(key: &str, figure: Figure) -> RunView {
     let mut run = test_run(1, 60_000_000_000, &[]);

@@ -3,7 +3,7 @@
 use super::budget::Origin;
 use super::{Line, Report};
 use crate::compare::format_value;
-use jobmeter_core::text::printable_within;
+use jobmeter_model::text::printable_within;
 
 pub fn text(report: &Report) -> String {
     let mut out = String::new();

@@ -1,7 +1,7 @@
 //! What a figure is called and how its value is written, derived from the metric table.
 
-use jobmeter_core::metric::{TABLE, Unit};
-use jobmeter_core::units::{format_bytes, format_count, format_duration_ns, format_rate};
+use jobmeter_model::metric::{TABLE, Unit};
+use jobmeter_model::units::{format_bytes, format_count, format_duration_ns, format_rate};
 use serde::Serialize;
 
 /// Figures that decide whether a change is good or bad: more of any of them is worse. Scope, key, title.

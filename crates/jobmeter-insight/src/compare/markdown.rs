@@ -2,7 +2,7 @@
 
 use super::text::{change, interval, name, noise, runs, value};
 use super::{Comparison, Verdict};
-use jobmeter_core::text::printable_within;
+use jobmeter_model::text::printable_within;
 
 /// A sentence with the outcome, then a table for each set against the base.
 pub fn markdown(comparison: &Comparison, all: bool) -> String {

@@ -18,7 +18,7 @@ pub(super) fn notes(groups: &[Group], rows: &[Drawn]) -> Vec<String> {
     unlike("kernel", |run| run.summary.run.kernel.clone());
     unlike("processors", |run| run.summary.run.system_cores.to_string());
     unlike("tick interval, which moves sampled peaks", |run| match run.summary.run.interval_ns {
-        Some(ns) => jobmeter_core::units::format_duration_ns(ns),
+        Some(ns) => jobmeter_model::units::format_duration_ns(ns),
         None => "adaptive".to_owned(),
     });
 

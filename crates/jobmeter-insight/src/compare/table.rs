@@ -5,7 +5,7 @@ use super::stats::{median, median_interval, ratio_interval, robust_spread, sorte
 use super::verdict::Verdict;
 use super::view::{Group, PhaseFigures, RunView};
 use super::{Cell, Contrast, Options, Row};
-use jobmeter_core::{Figure, Scope};
+use jobmeter_model::{Figure, Scope};
 use std::collections::BTreeSet;
 
 /// A row with the values it was made from, one list for each set.
@@ -78,7 +78,7 @@ fn entity_rows(groups: &[Group], rows: &mut Vec<Drawn>) {
     }
 }
 
-fn entities<'a>(run: &'a RunView, kind: &str) -> &'a [jobmeter_core::summary::EntityFigures] {
+fn entities<'a>(run: &'a RunView, kind: &str) -> &'a [jobmeter_model::summary::EntityFigures] {
     match kind {
         "gpu" => &run.summary.gpus,
         "disk" => &run.summary.disks,

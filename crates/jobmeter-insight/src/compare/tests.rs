@@ -1,6 +1,6 @@
 use super::*;
-use jobmeter_core::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
-use jobmeter_core::{Figure, Quality, RunInfo, Summary};
+use jobmeter_model::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
+use jobmeter_model::{Figure, Quality, RunInfo, Summary};
 use std::collections::BTreeMap;
 
 pub(crate) fn run(id: usize, wall_ns: u64, figures: &[(&str, u64)]) -> RunView {

@@ -2,7 +2,7 @@
 
 use super::figure::format_value;
 use super::{Cell, Comparison, Contrast, Row};
-use jobmeter_core::text::printable_within;
+use jobmeter_model::text::printable_within;
 
 /// One table for each set against the base; all figures or the headline ones and the phases.
 pub fn text(comparison: &Comparison, all: bool) -> String {

@@ -1,6 +1,6 @@
 //! What a comparison looks at: a run's summary, its phases, and what to call it.
 
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq)]

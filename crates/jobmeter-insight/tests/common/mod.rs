@@ -1,7 +1,7 @@
 //! Summaries with known figures.
 
-use jobmeter_core::summary::{Limits, Overhead};
-use jobmeter_core::{Figure, Number, Quality, RunInfo, Summary, Verdict};
+use jobmeter_model::summary::{Limits, Overhead};
+use jobmeter_model::{Figure, Number, Quality, RunInfo, Summary, Verdict};
 use std::collections::BTreeMap;
 
 pub(crate) const GIB: f64 = (1u64 << 30) as f64;

@@ -9,7 +9,7 @@ mod signals;
 mod slot;
 
 use crate::error::RecordError;
-use jobmeter_core::control::{self, Pid};
+use jobmeter_engine::linux::control::{self, Pid};
 use serve::serve;
 use signals::SignalsBlocked;
 use slot::{Place, Slot, Turn};

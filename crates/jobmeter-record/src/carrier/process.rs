@@ -6,7 +6,7 @@ use super::raw;
 use super::serve::serve;
 use super::signals::SignalsBlocked;
 use super::slot::Slot;
-use jobmeter_core::control::Pid;
+use jobmeter_engine::linux::control::Pid;
 use std::ffi::{c_int, c_void};
 use std::io;
 

@@ -7,7 +7,7 @@ use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::place::AsideFile;
 use crate::reader::{Frame, Run};
-use jobmeter_core::{Column, EntityKind, Metric, RunInfo, Scope};
+use jobmeter_model::{Column, EntityKind, Metric, RunInfo, Scope};
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 use std::path::Path;

@@ -20,7 +20,7 @@ mod url;
 mod values;
 
 use command::Command;
-use jobmeter_core::summary::RunInfo;
+use jobmeter_model::summary::RunInfo;
 use names::weigh;
 use scan::Mode;
 use shell::Piece;

@@ -5,7 +5,7 @@ use crate::digest::Digest;
 use crate::error::RecordError;
 use crate::id::is_id_like;
 use crate::reader::read_digest;
-use jobmeter_core::control::{self, Pid};
+use jobmeter_engine::linux::control::{self, Pid};
 use std::path::PathBuf;
 
 /// A run of the store as a listing shows it.

@@ -3,7 +3,7 @@
 use super::{State, StoredRun};
 use crate::clock::local_text;
 use crate::text::{printable, printable_within};
-use jobmeter_core::units::{format_bytes, format_duration_ns};
+use jobmeter_model::units::{format_bytes, format_duration_ns};
 
 const NAME_WIDTH: usize = 20;
 
@@ -77,7 +77,7 @@ pub fn json(runs: &[StoredRun]) -> serde_json::Value {
 mod tests {
     use super::*;
     use crate::digest::Digest;
-    use jobmeter_core::RunInfo;
+    use jobmeter_model::RunInfo;
 
     fn run(name: &str, command: &str) -> StoredRun {
         let info = RunInfo {

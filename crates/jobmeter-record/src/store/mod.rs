@@ -13,7 +13,7 @@ use crate::error::RecordError;
 use crate::id::is_id_like;
 use crate::output::Target;
 use crate::writer::Writer;
-use jobmeter_core::RunInfo;
+use jobmeter_model::RunInfo;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

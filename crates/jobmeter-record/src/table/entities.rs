@@ -4,7 +4,7 @@ use super::{Cell, CellKind, Field, RowSink, field};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::{Frame, Run};
-use jobmeter_core::{Column, EntityKind};
+use jobmeter_model::{Column, EntityKind};
 use std::collections::HashMap;
 
 /// `system_disk_read_bytes`: the column's name without its entity.

@@ -4,7 +4,7 @@ use super::{Cell, CellKind, Field, RowSink, field};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::{Frame, Run};
-use jobmeter_core::{Event, MarkKind};
+use jobmeter_model::{Event, MarkKind};
 
 pub(super) fn mark_fields() -> Vec<Field> {
     vec![

@@ -19,7 +19,7 @@ pub use used::{Course, Used};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::Run;
-use jobmeter_core::EntityKind;
+use jobmeter_model::EntityKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {

@@ -7,7 +7,7 @@
 
 use super::spans::Span;
 use super::used::Used;
-use jobmeter_core::{Column, Event, MarkKind, Metric, Quality, Scope, Sink};
+use jobmeter_model::{Column, Event, MarkKind, Metric, Quality, Scope, Sink};
 
 /// The counters that are shared out to phases.
 const COUNTERS: [(Scope, Metric); 6] = [

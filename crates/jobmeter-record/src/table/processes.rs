@@ -4,7 +4,7 @@ use super::{Cell, CellKind, Field, RowSink, field};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::Run;
-use jobmeter_core::{Column, Event, ProcessId, Sink};
+use jobmeter_model::{Column, Event, ProcessId, Sink};
 use serde::Serialize;
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@ use super::{Cell, CellKind, Field, RowSink, field};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::{Frame, Run};
-use jobmeter_core::{Column, Event};
+use jobmeter_model::{Column, Event};
 
 /// Which columns have a place in the row: those of a whole scope, each name once.
 fn places(columns: &[Column]) -> Vec<usize> {

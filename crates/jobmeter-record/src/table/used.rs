@@ -1,7 +1,7 @@
 //! What the job used during a phase: differences of counters, highest levels, and the course of the GPUs.
 
 use super::{Cell, CellKind};
-use jobmeter_core::Quality;
+use jobmeter_model::Quality;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A level over time: its mean, weighted by time, and the largest value of a tick.

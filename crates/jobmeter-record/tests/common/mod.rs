@@ -1,8 +1,8 @@
 //! A synthetic job for tests and benches: realistic columns, deterministic noise.
 #![allow(dead_code, unreachable_pub)]
 
-use jobmeter_core::summary::Overhead;
-use jobmeter_core::{
+use jobmeter_model::summary::Overhead;
+use jobmeter_model::{
     Column, EntityKind, Event, Figure, MarkKind, Metric, ProcessId, Quality, RunInfo, Scope, Sink, Summary,
     Verdict,
 };

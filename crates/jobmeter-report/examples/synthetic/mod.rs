@@ -3,8 +3,8 @@
 // Examples, tests and the benchmark each use their part of it.
 #![allow(dead_code)]
 
-use jobmeter_core::summary::{EntityFigures, Limits, Overhead, SCHEMA_VERSION, Source, Warning};
-use jobmeter_core::{
+use jobmeter_model::summary::{EntityFigures, Limits, Overhead, SCHEMA_VERSION, Source, Warning};
+use jobmeter_model::{
     Column, EntityKind, Event, Figure, Figures, MarkKind, Metric, Number, ProcessId, Quality, RunInfo, Scope,
     Sink, Summary, Verdict,
 };

@@ -1,7 +1,7 @@
 //! Processes and marks gathered from the events of a run, bounded in number.
 
 use crate::data::{PointMark, ProcessRow};
-use jobmeter_core::{Event, MarkKind, ProcessId};
+use jobmeter_model::{Event, MarkKind, ProcessId};
 use std::collections::HashMap;
 
 /// More processes than this are not drawn: the longest-lived stay. Their CPU time is in the summary anyway.

@@ -1,6 +1,6 @@
 use super::*;
-use jobmeter_core::summary::{Limits, Overhead, SCHEMA_VERSION};
-use jobmeter_core::{MarkKind, Metric, ProcessId, Quality, RunInfo, Scope, Verdict};
+use jobmeter_model::summary::{Limits, Overhead, SCHEMA_VERSION};
+use jobmeter_model::{MarkKind, Metric, ProcessId, Quality, RunInfo, Scope, Verdict};
 use proptest::prelude::*;
 
 pub(crate) fn empty_summary() -> Summary {

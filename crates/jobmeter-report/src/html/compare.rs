@@ -5,7 +5,7 @@ use crate::data::RunData;
 use crate::format::{self, visible};
 use crate::panels;
 use crate::plot::{self, PlotOptions};
-use jobmeter_core::{Figure, Quality, Scope};
+use jobmeter_model::{Figure, Quality, Scope};
 use maud::{Markup, PreEscaped, html};
 
 const ROWS: &[(&str, Scope, &str)] = &[

@@ -3,7 +3,7 @@
 use super::{figures, overview};
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_core::{Figure, Scope};
+use jobmeter_model::{Figure, Scope};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
@@ -33,7 +33,8 @@ pub(super) fn figures(run: &RunData) -> Markup {
 /// Keys in the order of the metric table, what it does not know at the end.
 fn in_table_order(keys: BTreeSet<&String>) -> Vec<&String> {
     let place = |key: &str| {
-        let row = jobmeter_core::metric::TABLE.iter().enumerate().filter(|(_, row)| key.starts_with(row.key));
+        let row =
+            jobmeter_model::metric::TABLE.iter().enumerate().filter(|(_, row)| key.starts_with(row.key));
         row.max_by_key(|(_, row)| row.key.len()).map_or(usize::MAX, |(index, _)| index)
     };
     let mut keys: Vec<&String> = keys.into_iter().collect();

@@ -3,7 +3,7 @@
 use super::{details, figures};
 use crate::data::RunData;
 use crate::format::visible;
-use jobmeter_core::summary::EntityFigures;
+use jobmeter_model::summary::EntityFigures;
 use maud::{Markup, html};
 
 /// Figures worth a column; everything else is in the export.

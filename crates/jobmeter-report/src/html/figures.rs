@@ -1,7 +1,7 @@
 //! Figures as people read them: a title, a value with its unit, and how true it is.
 
 use crate::format;
-use jobmeter_core::{Figure, Metric, Number, Quality, Unit};
+use jobmeter_model::{Figure, Metric, Number, Quality, Unit};
 
 /// What a key of the summary means.
 pub(super) struct Meaning {

@@ -3,7 +3,7 @@
 use super::figures;
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_core::{Figure, Figures, Quality};
+use jobmeter_model::{Figure, Figures, Quality};
 use maud::{Markup, html};
 
 /// Longest command line that is shown whole.

@@ -2,7 +2,7 @@
 
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_core::Quality;
+use jobmeter_model::Quality;
 use jobmeter_record::table::{Course, Phase};
 use maud::{Markup, html};
 

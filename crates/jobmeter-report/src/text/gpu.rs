@@ -1,9 +1,9 @@
 //! What the text summary says of GPUs and energy.
 
 use super::units::Units;
-use jobmeter_core::summary::EntityFigures;
-use jobmeter_core::text::printable;
-use jobmeter_core::{Figure, Figures, Summary};
+use jobmeter_model::summary::EntityFigures;
+use jobmeter_model::text::printable;
+use jobmeter_model::{Figure, Figures, Summary};
 
 fn get(figures: &Figures, key: &str) -> Option<f64> {
     figures.get(key).and_then(Figure::as_f64)

@@ -2,9 +2,9 @@
 //! out.
 
 use super::units::Units;
-use jobmeter_core::text::printable;
-use jobmeter_core::units::{format_bytes, format_count, format_duration_ns};
-use jobmeter_core::{Figure, Figures, Quality, Summary};
+use jobmeter_model::text::printable;
+use jobmeter_model::units::{format_bytes, format_count, format_duration_ns};
+use jobmeter_model::{Figure, Figures, Quality, Summary};
 
 pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
     let combined = &summary.combined;

@@ -16,7 +16,7 @@ pub use style::{Color, Style};
 pub use timeline::{TimelineRow, timeline, timeline_rows};
 pub use units::{ByteUnit, TimeUnit, Units};
 
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 
 /// The whole summary, newline at the end.
 pub fn summary(summary: &Summary, style: Style) -> String {

@@ -5,8 +5,8 @@ use super::style::Style;
 use super::table::{self, Column, name, number};
 use super::units::Units;
 use crate::format::{energy, number as format_number};
-use jobmeter_core::Quality;
-use jobmeter_core::units::format_count;
+use jobmeter_model::Quality;
+use jobmeter_model::units::format_count;
 use jobmeter_record::table::{Course, Phase, Used};
 
 const COLUMNS: [Column; 11] = [

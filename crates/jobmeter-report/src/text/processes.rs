@@ -3,8 +3,8 @@
 use super::style::Style;
 use super::table::{self, Column, name, number, words};
 use super::units::Units;
-use jobmeter_core::units::format_count;
-use jobmeter_core::{Figure, Quality, Summary};
+use jobmeter_model::units::format_count;
+use jobmeter_model::{Figure, Quality, Summary};
 
 /// One process, as the record knows it; unknown is `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +95,6 @@ fn notes(lines: &[ProcessLine], summary: &Summary) -> Vec<String> {
 }
 
 fn reason(figure: &Figure) -> String {
-    let reason = figure.reason.as_ref().map(|reason| jobmeter_core::text::printable(reason));
+    let reason = figure.reason.as_ref().map(|reason| jobmeter_model::text::printable(reason));
     reason.map_or(String::new(), |reason| format!("; {reason}"))
 }

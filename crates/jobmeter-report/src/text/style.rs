@@ -2,7 +2,7 @@
 //! otherwise.
 
 use super::units::Units;
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use std::str::FromStr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Aligned columns for a terminal. One column of hostile text gives way when the lines would be too long.
 
 use super::style::Style;
-use jobmeter_core::text::printable;
+use jobmeter_model::text::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// No narrower, however small the terminal: a name of two letters tells nothing.

@@ -4,9 +4,9 @@ use super::style::Style;
 use super::table::cut;
 use super::units::Units;
 use crate::data::{Measure, PhaseSpan, Point, RunData, Series};
-use jobmeter_core::text::printable;
-use jobmeter_core::units::format_count;
-use jobmeter_core::{Column, Kind, Metric, Scope};
+use jobmeter_model::text::printable;
+use jobmeter_model::units::format_count;
+use jobmeter_model::{Column, Kind, Metric, Scope};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 

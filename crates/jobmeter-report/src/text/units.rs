@@ -2,7 +2,7 @@
 //! 1024, or one unit throughout, such as GiB for memory or hours for time.
 
 use crate::format::number;
-use jobmeter_core::units::{format_bytes, format_duration_ns, format_rate};
+use jobmeter_model::units::{format_bytes, format_duration_ns, format_rate};
 use std::str::FromStr;
 
 /// How an amount of bytes is shown.

@@ -2,7 +2,7 @@
 
 use super::rig::Rig;
 use crate::help::value;
-use jobmeter_core::Summary;
+use jobmeter_model::Summary;
 use serde_json::Value;
 
 /// A figure over time: one entry per tick, unknown ones left out.
@@ -72,7 +72,7 @@ impl Column {
     }
 
     /// The summary's maximum and mean are those of this series.
-    pub(crate) fn is_summed_up_in(&self, figures: &jobmeter_core::summary::Figures, key: &str) {
+    pub(crate) fn is_summed_up_in(&self, figures: &jobmeter_model::summary::Figures, key: &str) {
         assert_eq!(value(figures, &format!("{key}_max")), self.max(), "{}", self.name);
         let (said, mean) = (value(figures, &format!("{key}_mean")), self.mean());
         assert!((said - mean).abs() <= mean * 1e-9, "{}: mean {said}, of the ticks {mean}", self.name);
@@ -105,7 +105,7 @@ impl Column {
 }
 
 /// The figures of a device in the summary.
-pub(crate) fn of_device<'a>(summary: &'a Summary, uuid: &str) -> &'a jobmeter_core::summary::Figures {
+pub(crate) fn of_device<'a>(summary: &'a Summary, uuid: &str) -> &'a jobmeter_model::summary::Figures {
     let found = summary.gpus.iter().find(|gpu| gpu.name == uuid);
     &found.unwrap_or_else(|| panic!("no GPU {uuid}")).figures
 }

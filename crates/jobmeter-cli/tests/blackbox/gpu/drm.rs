@@ -3,7 +3,7 @@
 
 use super::course::{Column, Course, of_device};
 use super::rig::{Rig, lay};
-use jobmeter_core::metric::Scope;
+use jobmeter_model::metric::Scope;
 use serde_json::{Value, json};
 use std::fs;
 

@@ -3,7 +3,7 @@
 
 use super::rig::{Rig, device, fixtures, lay};
 use crate::help::{figure, value};
-use jobmeter_core::Quality;
+use jobmeter_model::Quality;
 use serde_json::json;
 
 #[test]

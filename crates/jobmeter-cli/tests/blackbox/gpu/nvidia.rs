@@ -4,8 +4,8 @@
 use super::course::{Course, of_device};
 use super::rig::{FAMILY, MIB, Rig};
 use crate::help::value;
-use jobmeter_core::metric::Scope;
-use jobmeter_core::summary::Figures;
+use jobmeter_model::metric::Scope;
+use jobmeter_model::summary::Figures;
 use serde_json::{Value, json};
 
 /// Frames in which nothing of the job is listed yet: the processes have to be there first.

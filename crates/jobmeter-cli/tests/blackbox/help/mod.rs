@@ -3,8 +3,8 @@
 pub(crate) mod fake_nvml;
 pub(crate) mod pty;
 
-use jobmeter_core::summary::Figures;
-use jobmeter_core::{Figure, Summary};
+use jobmeter_model::summary::Figures;
+use jobmeter_model::{Figure, Summary};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;

@@ -1,9 +1,0 @@
-//! Prints docs/metrics.md: `cargo run -p jobmeter-core --example metrics_doc > docs/metrics.md`.
-
-mod render;
-
-use std::io::Write;
-
-fn main() -> std::io::Result<()> {
-    std::io::stdout().lock().write_all(render::reference().as_bytes())
-}

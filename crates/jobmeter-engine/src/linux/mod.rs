@@ -1,0 +1,15 @@
+//! What the kernel says, read and returned as it is: files of procfs and control groups, perf events, descriptors of
+//! processes, and the system calls below them. Nothing here subtracts.
+
+pub mod cgroup;
+pub mod control;
+pub mod cpus;
+pub mod descriptors;
+pub mod elevated;
+pub(crate) mod perf_clock;
+mod perf_event;
+pub(crate) mod perf_ring;
+pub mod pidfd;
+pub mod proc;
+pub mod sys;
+pub(crate) mod trim;

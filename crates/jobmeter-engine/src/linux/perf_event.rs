@@ -1,0 +1,55 @@
+//! The one system call of perf, for the software events that the meter opens.
+
+use crate::linux::sys;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// `perf_event_attr` up to the clock id (PERF_ATTR_SIZE_VER3, 96 bytes).
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    pub(crate) sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    pub(crate) wakeup_watermark: u32,
+    bp_type: u32,
+    config_1_and_2: [u64; 2],
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    pub(crate) clock: i32,
+}
+
+const TYPE_SOFTWARE: u32 = 1;
+pub(crate) const FLAG_INHERIT: u64 = 1 << 1;
+pub(crate) const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
+
+impl Attributes {
+    /// A software event, by its number in the kernel's list.
+    pub(crate) fn software(config: u64, flags: u64) -> Attributes {
+        let size = size_of::<Attributes>() as u32;
+        Attributes { kind: TYPE_SOFTWARE, size, config, flags, ..Attributes::default() }
+    }
+
+    /// Opens it for `pid` and `cpu`; -1 stands for all.
+    pub(crate) fn open(&self, pid: i32, cpu: i32) -> io::Result<OwnedFd> {
+        const NO_GROUP: i32 = -1;
+        const CLOSE_ON_EXEC: libc::c_ulong = 8;
+        // SAFETY: the attributes outlive the call; a fresh descriptor is ours to own.
+        unsafe {
+            let fd = libc::syscall(
+                libc::SYS_perf_event_open,
+                std::ptr::from_ref(self),
+                pid,
+                cpu,
+                NO_GROUP,
+                CLOSE_ON_EXEC,
+            );
+            Ok(OwnedFd::from_raw_fd(sys::check(fd as libc::c_int)?))
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! What the records mean for the meter: one start and one end for every process, in the kernel's own time, and
+//! how far the count of processes can be trusted.
+
+use super::PerfRing;
+use super::lives::{Change, Life, Lives};
+use super::record::Record;
+use crate::linux::control::Reaped;
+use crate::linux::proc::stat::{self, name_text};
+use crate::linux::sys::{self, timeval_ns};
+use crate::meter::Meter;
+use crate::meter::process::{Presence, read_thread_children};
+use jobmeter_model::event::{Event, ProcessId};
+use jobmeter_model::summary::Source;
+use std::os::fd::{AsRawFd, RawFd};
+
+/// Events of processes that no tick has met, per run: beyond it they are counted only.
+const MAX_SHORT_EVENTS: u32 = 100_000;
+
+/// Processes that have ended but not gone are looked at, at most so many per call.
+const MAX_LOOKS: u32 = 64;
+
+/// `PF_EXITING` of the flags in `stat`.
+const EXITING: u64 = 0x4;
+
+/// Reaped by us, and no tick had met it.
+struct Obituary {
+    reaped: Reaped,
+    t_ns: u64,
+}
+
+pub(crate) struct Follower {
+    ring: PerfRing,
+    lives: Lives,
+    batch: Vec<Record>,
+    short_events_left: u32,
+    /// Members whose end was told, not yet seen to be gone.
+    ended: Vec<i32>,
+    /// Ended, unmet, and not yet waited for: a tick may still meet them.
+    lingering: Vec<i32>,
+    /// Members whose fork was not told when a tick met them, and when that was.
+    unannounced: Vec<(i32, u64)>,
+    obituaries: Vec<Obituary>,
+    /// A process lives that the ring does not tell of.
+    is_blind: bool,
+    has_warned: bool,
+    /// Losses after which the lives were gone through.
+    swept_lost: u64,
+}
+
+/// What is left of a process that has ended.
+enum Remains {
+    None,
+    Zombie {
+        start_ticks: u64,
+        cpu_ns: u64,
+    },
+    Leaving {
+        start_ticks: u64,
+    },
+    /// It goes on, out of sight: it took on rights that we may not watch.
+    Alive,
+}
+
+fn remains_of(pid: i32, buffer: &mut [u8]) -> Remains {
+    let Some(cpu_ns) = sys::process_cpu_ns(pid) else { return Remains::None };
+    let stat = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse);
+    match stat {
+        None => Remains::None,
+        Some(stat) if stat.state == b'Z' => Remains::Zombie { start_ticks: stat.start_ticks, cpu_ns },
+        Some(stat) if stat.flags & EXITING != 0 => Remains::Leaving { start_ticks: stat.start_ticks },
+        Some(_) => Remains::Alive,
+    }
+}
+
+impl Follower {
+    pub(crate) fn new(ring: PerfRing) -> Follower {
+        Follower {
+            lives: Lives::new(ring.is_of_tree),
+            ring,
+            batch: Vec::new(),
+            short_events_left: MAX_SHORT_EVENTS,
+            ended: Vec::new(),
+            lingering: Vec::new(),
+            unannounced: Vec::new(),
+            obituaries: Vec::new(),
+            is_blind: false,
+            has_warned: false,
+            swept_lost: 0,
+        }
+    }
+
+    pub(crate) fn fd(&self) -> RawFd {
+        self.ring.as_raw_fd()
+    }
+
+    /// Empties the ring, to be looked at later: it is small, and a tick over thousands of processes is long.
+    pub(crate) fn collect(&mut self) {
+        self.ring.collect();
+    }
+
+    /// Every process since the first was told of.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        let scope =
+            if self.ring.is_of_tree { "of the job's tree" } else { "of all CPUs, the job's picked out" };
+        let state = if self.ring.lost > 0 {
+            format!("at least {} records were lost", self.ring.lost)
+        } else if self.is_complete() {
+            "nothing was lost".to_owned()
+        } else {
+            "some processes could not be followed".to_owned()
+        };
+        let detail = format!("starts, names and ends of processes, {scope}; {state}");
+        Source { name: "perf_ring".to_owned(), used: true, detail }
+    }
+
+    /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
+    pub(crate) fn take_unshown(&mut self, now_ns: u64) -> u64 {
+        self.lives.take_together(now_ns)
+    }
+}
+
+impl Meter {
+    /// Events of the job's processes from its very start, or why there are none.
+    pub fn set_process_events(&mut self, opened: Result<PerfRing, String>) {
+        match opened {
+            Ok(ring) => {
+                let mut follower = Box::new(Follower::new(ring));
+                let main_pid = self.main_pid();
+                let name = self.tree.main().map_or([0; 16], |main| main.stat.name);
+                let own_pid = std::process::id() as i32;
+                follower.lives.begin(main_pid, Some(self.started_ns), own_pid, name, false);
+                self.follower = Some(follower);
+            }
+            Err(reason) => self.events_refusal = Some(reason),
+        }
+    }
+
+    /// As [`Meter::set_process_events`], with a ring that was opened when the job ran already.
+    pub fn set_late_process_events(&mut self, opened: Result<PerfRing, String>) {
+        self.set_process_events(opened);
+        if let Some(mut follower) = self.follower.take() {
+            follower.is_blind = !self.look_back(&mut follower.lives);
+            self.follower = Some(follower);
+        }
+    }
+
+    /// Those that main has forked before the ring was there. Whether they are all: nobody has come and gone.
+    fn look_back(&mut self, lives: &mut Lives) -> bool {
+        let Some((main, buffer)) = self.tree.get_mut(self.main_pid()) else { return false };
+        let main_pid = main.id.pid;
+        let mut children = Vec::new();
+        read_thread_children(main_pid, main_pid, buffer, &mut |pid| children.push(pid));
+        // Asked after the list: who was not waited for by now was in it.
+        let is_here = main.read_stat(buffer) == Presence::Here;
+        if let Some(life) = lives.get_mut(main_pid) {
+            // It may have become its command before the ring was there.
+            life.name = main.stat.name;
+        }
+        if !is_here || main.has_waited() {
+            return false;
+        }
+        children.into_iter().all(|pid| {
+            let Some(stat) = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse) else {
+                return false;
+            };
+            let mut has_children = false;
+            read_thread_children(pid, pid, buffer, &mut |_| has_children = true);
+            // Without a time of birth: its record may still wait in the ring.
+            lives.begin(pid, None, main_pid, stat.name, false);
+            stat.children_faults_minor == 0 && !has_children
+        })
+    }
+
+    /// Readable when the ring is half full.
+    pub(crate) fn events_fd(&self) -> RawFd {
+        self.follower.as_ref().map_or(-1, |follower| follower.fd())
+    }
+
+    /// The descriptor was readable.
+    pub(crate) fn wake_by_events(&mut self) {
+        if let Some(follower) = &self.follower {
+            follower.ring.consume_wake();
+        }
+        self.follow_events(false);
+    }
+
+    pub(crate) fn events_are_complete(&self) -> bool {
+        self.follower.as_ref().is_some_and(|follower| follower.is_complete())
+    }
+
+    /// Takes what the ring has to say.
+    pub(crate) fn follow_events(&mut self, is_last: bool) {
+        let Some(mut follower) = self.follower.take() else { return };
+        let mut batch = std::mem::take(&mut follower.batch);
+        let horizon_ns = follower.ring.take(is_last, &mut batch);
+        let mut looks_left = MAX_LOOKS;
+        for record in batch.drain(..) {
+            let tree = &self.tree;
+            match follower.lives.take(&record, |pid| tree.get(pid).is_some()) {
+                None => {}
+                Some(Change::Renamed { pid, name }) => self.rename(&mut follower, pid, &name, record.t_ns),
+                Some(Change::MemberEnded { pid }) => {
+                    follower.ended.push(pid);
+                    let scale = self.tree.scale;
+                    if let Some((process, buffer)) = self.tree.get_mut(pid) {
+                        // Still a zombie? Then these are its last figures.
+                        process.read_fast(scale, buffer);
+                    }
+                }
+                Some(Change::UnmetEnded { pid }) => {
+                    // Who is not looked at may still be a zombie that a tick will meet.
+                    let lingers = looks_left == 0 || self.look_at(&mut follower, pid);
+                    looks_left = looks_left.saturating_sub(1);
+                    if lingers {
+                        follower.lingering.push(pid);
+                    } else if let Some(life) = follower.lives.remove(pid) {
+                        self.tell_passed(&mut follower, pid, &life);
+                    }
+                }
+                Some(Change::Replaced { pid, before }) if before.is_told => {
+                    self.depart(pid, before.end_ns.unwrap_or(record.t_ns));
+                }
+                Some(Change::Replaced { pid, before }) => self.tell_passed(&mut follower, pid, &before),
+            }
+        }
+        self.let_lingering_go(&mut follower);
+        follower.lives.settle(horizon_ns);
+        follower.obituaries.retain(|obituary| obituary.t_ns >= horizon_ns);
+        let lives = &follower.lives;
+        let is_blind = &mut follower.is_blind;
+        follower.unannounced.retain(|(pid, met_ns)| {
+            let waits = lives.get(*pid).is_some_and(|life| life.fork_ns.is_none());
+            *is_blind |= waits && *met_ns < horizon_ns;
+            waits && *met_ns >= horizon_ns
+        });
+        if follower.ring.lost > 0 && !follower.has_warned {
+            follower.has_warned = true;
+            let text =
+                "the kernel had more to tell of processes than its buffer holds: short ones may be missing";
+            self.warn("process_events_lost", text.to_owned());
+        }
+        follower.batch = batch;
+        self.follower = Some(follower);
+    }
+
+    fn rename(&mut self, follower: &mut Follower, pid: i32, name: &[u8; 16], at_ns: u64) {
+        let Some(process) = self.tree.get(pid) else { return };
+        let event =
+            Event::ProcessRename { t_ns: self.since_start_ns(at_ns), id: process.id, name: name_text(name) };
+        if self.may_tell(follower, 1) {
+            self.emit(&event);
+        }
+    }
+
+    /// Whether `count` more events may be recorded; says so once when they may not.
+    fn may_tell(&mut self, follower: &mut Follower, count: u32) -> bool {
+        if follower.short_events_left >= count {
+            follower.short_events_left -= count;
+            return true;
+        }
+        if follower.short_events_left > 0 {
+            follower.short_events_left = 0;
+            let text = format!(
+                "more than {MAX_SHORT_EVENTS} events of short processes: further ones are counted, not recorded"
+            );
+            self.warn("process_events_capped", text);
+        }
+        false
+    }
+
+    /// Whether a process that has ended is still there, unreaped; its last figures are kept.
+    fn look_at(&mut self, follower: &mut Follower, pid: i32) -> bool {
+        let remains = remains_of(pid, &mut self.tree.buffer);
+        let Some(life) = follower.lives.get_mut(pid) else { return false };
+        match remains {
+            Remains::None => return false,
+            Remains::Alive => follower.is_blind = true,
+            Remains::Leaving { start_ticks } => life.start_ticks = start_ticks,
+            Remains::Zombie { start_ticks, cpu_ns } => {
+                (life.start_ticks, life.last_cpu_ns) = (start_ticks, Some(cpu_ns));
+            }
+        }
+        true
+    }
+
+    /// Those that lingered until they were waited for, or met.
+    fn let_lingering_go(&mut self, follower: &mut Follower) {
+        let mut at = 0;
+        while let Some(&pid) = follower.lingering.get(at) {
+            let life = follower.lives.get(pid);
+            // Just met by a tick that will tell of it: none of ours.
+            let unmet = life.is_some_and(|life| !life.is_told && life.end_ns.is_some())
+                && self.tree.get(pid).is_none();
+            if unmet && sys::process_cpu_ns(pid).is_some() {
+                at += 1;
+                continue;
+            }
+            follower.lingering.swap_remove(at);
+            if unmet && let Some(life) = follower.lives.remove(pid) {
+                self.tell_passed(follower, pid, &life);
+            }
+        }
+    }
+
+    /// A process that began and ended without being met by a tick.
+    fn tell_passed(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
+        if !self.may_tell(follower, 2) {
+            self.sums.processes_seen += 1;
+            return;
+        }
+        let obituary = follower.obituaries.iter().position(|obituary| obituary.reaped.pid == pid);
+        let reaped = obituary.map(|index| follower.obituaries.swap_remove(index).reaped);
+        // What it waited for is in its usage too: only where it forked nobody is it all its own.
+        let own = reaped.filter(|_| !life.has_forked).map(|reaped| reaped.usage);
+        let cpu_ns = own.map(|usage| timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime));
+        let cpu_ns = cpu_ns.or(life.last_cpu_ns);
+        let peak_rss_bytes = own.map(|usage| usage.ru_maxrss as u64 * 1024);
+        let start_ticks = life.start_ticks;
+        let id = ProcessId { pid, start_ticks };
+        let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());
+        let start = Event::ProcessStart {
+            t_ns: self.since_start_ns(fork_ns),
+            id,
+            parent_pid: life.parent_pid,
+            name: name_text(&life.name),
+        };
+        self.emit(&start);
+        let end = Event::ProcessEnd {
+            t_ns: self.since_start_ns(end_ns),
+            id,
+            cpu_ns,
+            peak_rss_bytes,
+            read_storage_bytes: None,
+            write_storage_bytes: None,
+            wait_status: reaped.map(|reaped| reaped.status),
+        };
+        self.emit(&end);
+    }
+
+    /// A tick has met `pid`: when it began, by whom and what it is called, where the ring knows.
+    pub(crate) fn meet(&mut self, pid: i32, now_ns: u64) -> Option<(u64, i32, [u8; 16])> {
+        let process = self.tree.get(pid)?;
+        let follower = self.follower.as_mut()?;
+        match follower.lives.get_mut(pid) {
+            Some(life) => {
+                life.is_told = true;
+                if process.is_main {
+                    // It was followed from before its exec, the name read after it.
+                    life.name = process.stat.name;
+                }
+                life.fork_ns.map(|fork_ns| (fork_ns, life.parent_pid, life.name))
+            }
+            None => {
+                follower.lives.begin(pid, None, process.parent_pid, process.stat.name, true);
+                follower.unannounced.push((pid, now_ns));
+                None
+            }
+        }
+    }
+
+    /// The tree has let `pid` go: when it ended, where the ring knows.
+    pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> Option<u64> {
+        let follower = self.follower.as_mut()?;
+        let waiting_ns = follower.ring.waiting_exit_ns(pid);
+        let life = follower.lives.let_go(pid, now_ns)?;
+        let end_ns = life.end_ns.or(waiting_ns)?;
+        follower.lives.pass(life.fork_ns.unwrap_or_default(), end_ns);
+        Some(end_ns)
+    }
+
+    /// An orphan that we reaped and no tick had met.
+    pub(crate) fn note_obituary(&mut self, reaped: Reaped, now_ns: u64) {
+        if let Some(follower) = &mut self.follower {
+            follower.obituaries.push(Obituary { reaped, t_ns: now_ns });
+        }
+    }
+
+    /// Members that go on although the ring told their end: it does not see them any more.
+    pub(crate) fn check_ended(&mut self) {
+        let Some(follower) = &mut self.follower else { return };
+        let tree = &mut self.tree;
+        let (lives, is_blind) = (&mut follower.lives, &mut follower.is_blind);
+        for pid in follower.ended.drain(..) {
+            let Some((process, buffer)) = tree.get_mut(pid) else { continue };
+            // Looked at, not kept: its children were read earlier in this tick, and what it has waited for since
+            // would count twice.
+            let stat = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse);
+            let stat = stat.filter(|stat| stat.start_ticks == process.id.start_ticks);
+            if stat.is_some_and(|stat| stat.state != b'Z' && stat.flags & EXITING == 0) {
+                *is_blind = true;
+                if let Some(life) = lives.get_mut(pid) {
+                    life.end_ns = None;
+                }
+            }
+        }
+    }
+
+    /// After a loss: those that are gone, and whose end was not told, ended before now.
+    pub(crate) fn sweep_lost(&mut self, now_ns: u64) {
+        let Some(mut follower) = self.follower.take() else { return };
+        if follower.ring.lost > follower.swept_lost {
+            follower.swept_lost = follower.ring.lost;
+            let gone: Vec<(i32, Life)> = follower
+                .lives
+                .untold()
+                .filter(|(pid, life)| life.end_ns.is_none() && sys::process_cpu_ns(*pid).is_none())
+                .collect();
+            for (pid, mut life) in gone {
+                follower.lives.remove(pid);
+                life.end_ns = Some(now_ns);
+                self.tell_passed(&mut follower, pid, &life);
+            }
+        }
+        self.follower = Some(follower);
+    }
+
+    /// The last records; processes that nobody met so far, and ends that nobody has waited for.
+    pub(crate) fn end_events(&mut self) {
+        self.follow_events(true);
+        self.sweep_lost(sys::monotonic_ns());
+        let Some(mut follower) = self.follower.take() else { return };
+        let untold: Vec<(i32, Life)> = follower.lives.untold().collect();
+        for (pid, life) in untold {
+            if life.end_ns.is_some() {
+                self.tell_passed(&mut follower, pid, &life);
+                continue;
+            }
+            if !self.may_tell(&mut follower, 1) {
+                self.sums.processes_seen += 1;
+                continue;
+            }
+            let stat = sys::read_proc(pid, "stat", &mut self.tree.buffer).ok().and_then(stat::parse);
+            let id = ProcessId { pid, start_ticks: stat.map_or(0, |stat| stat.start_ticks) };
+            let start = Event::ProcessStart {
+                t_ns: self.since_start_ns(life.fork_ns.unwrap_or_default()),
+                id,
+                parent_pid: life.parent_pid,
+                name: name_text(&life.name),
+            };
+            self.emit(&start);
+        }
+        let gone: Vec<(i32, u64)> = self
+            .tree
+            .processes
+            .iter()
+            .filter_map(|process| {
+                let end_ns = follower.lives.get(process.id.pid)?.end_ns?;
+                Some((process.id.pid, end_ns))
+            })
+            .collect();
+        for (pid, end_ns) in gone {
+            self.emit_zombie_end(pid, end_ns);
+        }
+        self.follower = Some(follower);
+    }
+}

@@ -1,0 +1,119 @@
+//! Starts, names and ends of processes as the kernel tells them: records in a ring shared with it, for
+//! processes too short to be met by a tick. An extra, never required. Where the user may watch whole CPUs
+//! (CAP_PERFMON, or a low `kernel.perf_event_paranoid`), the job does not notice; elsewhere the job's tree
+//! inherits an event per CPU, which makes its forks dearer and the first such event of the machine
+//! slow to open.
+
+mod cpu_ring;
+mod follow;
+mod lives;
+mod record;
+
+use crate::linux::sys;
+use cpu_ring::CpuRing;
+use record::Record;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+pub(crate) use follow::Follower;
+
+/// Every fork of the job clones one event per CPU.
+const MAX_INHERITED_CPUS: usize = 32;
+const MAX_CPUS: usize = 128;
+
+/// The kernel stamps a record a moment before it can be read. Younger records wait for the next time, so that
+/// those of all CPUs are taken in the order of their times.
+const SETTLING_NS: u64 = 100_000;
+
+pub struct PerfRing {
+    cpus: Vec<CpuRing>,
+    /// One descriptor for all: edge-triggered, since an event whose processes are gone hangs up for ever.
+    wake: OwnedFd,
+    /// Records that are younger than the last horizon.
+    waiting: Vec<Record>,
+    pub(crate) lost: u64,
+    /// Only processes of the job are told of.
+    pub(crate) is_of_tree: bool,
+}
+
+impl PerfRing {
+    /// All processes of the machine; opened before the job starts. Or why not.
+    pub fn open_machine() -> Result<PerfRing, String> {
+        Self::open(None, MAX_CPUS)
+    }
+
+    /// `pid` and all it will fork; opened while it waits to exec. Or why not.
+    pub fn open_tree(pid: i32) -> Result<PerfRing, String> {
+        Self::open(Some(pid), MAX_INHERITED_CPUS)
+    }
+
+    fn open(pid: Option<i32>, max_cpus: usize) -> Result<PerfRing, String> {
+        let online = crate::linux::cpus::online();
+        if online.len() > max_cpus {
+            return Err(format!(
+                "{} CPUs are online: beyond {max_cpus} the events of each CPU would weigh on the job",
+                online.len()
+            ));
+        }
+        let refused = |error: io::Error| format!("perf events were refused: {error}{}", paranoid_level());
+        // SAFETY: plain call; a fresh descriptor is ours to own.
+        let wake = unsafe {
+            let fd = sys::check(libc::epoll_create1(libc::EPOLL_CLOEXEC)).map_err(refused)?;
+            OwnedFd::from_raw_fd(fd)
+        };
+        let mut cpus = Vec::with_capacity(online.len());
+        for cpu in online {
+            let ring = CpuRing::open(pid, *cpu).map_err(refused)?;
+            let mut interest = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: 0 };
+            // SAFETY: `interest` outlives the call.
+            sys::check(unsafe {
+                libc::epoll_ctl(wake.as_raw_fd(), libc::EPOLL_CTL_ADD, ring.as_raw_fd(), &raw mut interest)
+            })
+            .map_err(refused)?;
+            cpus.push(ring);
+        }
+        Ok(PerfRing { cpus, wake, waiting: Vec::new(), lost: 0, is_of_tree: pid.is_some() })
+    }
+
+    fn collect(&mut self) {
+        for cpu in &mut self.cpus {
+            self.lost += cpu.drain(&mut self.waiting);
+        }
+    }
+
+    /// Moves the records that have settled to `out`, in the order of their times; returns the time up to which
+    /// everything is told. `is_last` takes the youngest too.
+    fn take(&mut self, is_last: bool, out: &mut Vec<Record>) -> u64 {
+        let horizon_ns = if is_last { u64::MAX } else { sys::monotonic_ns().saturating_sub(SETTLING_NS) };
+        self.collect();
+        self.waiting.sort_by_key(|record| record.t_ns);
+        let settled = self.waiting.partition_point(|record| record.t_ns < horizon_ns);
+        out.extend(self.waiting.drain(..settled));
+        horizon_ns
+    }
+
+    /// The end of `pid` among the records that wait.
+    fn waiting_exit_ns(&self, pid: i32) -> Option<u64> {
+        let mut ends = self.waiting.iter().rev();
+        ends.find(|record| record.pid == pid && record.what == record::What::Exit).map(|record| record.t_ns)
+    }
+
+    /// After a wake-up: makes ready for the next.
+    fn consume_wake(&self) {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 8];
+        // SAFETY: the kernel fills at most eight entries; it does not wait.
+        while unsafe { libc::epoll_wait(self.wake.as_raw_fd(), events.as_mut_ptr(), 8, 0) } == 8 {}
+    }
+}
+
+impl AsRawFd for PerfRing {
+    fn as_raw_fd(&self) -> RawFd {
+        self.wake.as_raw_fd()
+    }
+}
+
+/// What the administrator allows, for the reason of a refusal.
+fn paranoid_level() -> String {
+    let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    level.map_or_else(|_| String::new(), |level| format!(" (kernel.perf_event_paranoid is {})", level.trim()))
+}

@@ -1,0 +1,404 @@
+//! The system calls of the hot path, thin and without allocation. Everything here is Linux.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Turns the -1 of a system call into the error it stands for.
+pub fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Nanoseconds of the monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or_default()
+}
+
+pub fn realtime_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME).unwrap_or_default()
+}
+
+/// CPU time of all threads of `pid`, living and exited, in nanoseconds. Works on other users' processes and
+/// on zombies; fails when the process was reaped. The caller makes sure that the pid was not reused.
+pub fn process_cpu_ns(pid: i32) -> Option<u64> {
+    // The encoding of a process CPU clock in a clock id, fixed kernel ABI: (~pid << 3) | CPUCLOCK_SCHED.
+    clock_ns((!pid << 3) | 2)
+}
+
+/// CPU time of the calling thread.
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the kernel fills `time` when it returns 0.
+    unsafe {
+        if libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let time = time.assume_init();
+        Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+/// Opens for reading, close-on-exec.
+pub fn open_read(path: &CStr) -> io::Result<OwnedFd> {
+    // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
+    unsafe {
+        let opened = check(libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC));
+        let fd = opened.inspect_err(note_shortage)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// How often this process found no free descriptor.
+static SHORTAGES: AtomicU64 = AtomicU64::new(0);
+
+pub fn descriptor_shortages() -> u64 {
+    SHORTAGES.load(Ordering::Relaxed)
+}
+
+/// Whether a file could not be opened for want of a descriptor, of this process or of the machine: that says
+/// nothing about the file.
+pub fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+fn note_shortage(error: &io::Error) {
+    if is_shortage(error) {
+        SHORTAGES.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One `pread` at `offset` into `buffer`; the bytes that came.
+pub fn pread(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    // SAFETY: the kernel writes at most `buffer.len()` bytes.
+    let count = unsafe { libc::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset as libc::off_t) };
+    if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+}
+
+/// Reads a whole (small) kernel file from offset 0 into a reused buffer, growing it when it is full.
+pub fn pread_all(fd: RawFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
+    if buffer.capacity() == 0 {
+        buffer.reserve(4096);
+    }
+    let mut filled = 0;
+    loop {
+        buffer.resize(buffer.capacity(), 0);
+        let count = pread(fd, &mut buffer[filled..], filled as u64)?;
+        filled += count;
+        // The kernel fills at least half a page while there is more to say.
+        if count < 2048 {
+            buffer.truncate(filled);
+            return Ok(buffer);
+        }
+        if filled == buffer.len() {
+            buffer.reserve(buffer.len());
+        }
+    }
+}
+
+/// A kernel file of any size, whose lines may be long: read until nothing more comes.
+pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+    let file = open_read(&path)?;
+    let mut text = vec![0; 16 * 1024];
+    let mut filled = 0;
+    loop {
+        let count = pread(file.as_raw_fd(), &mut text[filled..], filled as u64)?;
+        filled += count;
+        if count == 0 {
+            text.truncate(filled);
+            return Ok(text);
+        }
+        if filled == text.len() {
+            text.resize(2 * filled, 0);
+        }
+    }
+}
+
+/// One read of a small kernel file: no question for its size before and none for more after.
+pub fn read_small<'a>(path: &Path, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+    let file = open_read(&path)?;
+    let count = pread(file.as_raw_fd(), buffer, 0)?;
+    Ok(&buffer[..count])
+}
+
+/// The kind of file system at `path`, by the kernel's number for it.
+pub fn file_system_magic(path: &Path) -> Option<i64> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+    let mut stats = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: `path` is NUL-terminated; the kernel fills `stats` when it returns 0.
+    unsafe {
+        let got = libc::statfs(path.as_ptr(), stats.as_mut_ptr());
+        (got == 0).then(|| stats.assume_init().f_type)
+    }
+}
+
+/// A path under a small fixed buffer: no allocation for `/proc/123/statm`.
+pub struct PathBuffer {
+    bytes: [u8; 64],
+}
+
+impl PathBuffer {
+    /// `/proc/{pid}/{leaf}`.
+    pub fn proc(pid: i32, leaf: &str) -> PathBuffer {
+        Self::build(&[b"/proc/", digits(pid).as_slice(), b"/", leaf.as_bytes()])
+    }
+
+    /// `/proc/{pid}/task/{tid}/{leaf}`.
+    pub fn task(pid: i32, tid: i32, leaf: &str) -> PathBuffer {
+        let (pid, tid) = (digits(pid), digits(tid));
+        Self::build(&[b"/proc/", pid.as_slice(), b"/task/", tid.as_slice(), b"/", leaf.as_bytes()])
+    }
+
+    fn build(parts: &[&[u8]]) -> PathBuffer {
+        let mut path = PathBuffer { bytes: [0; 64] };
+        let mut at = 0;
+        for part in parts {
+            path.bytes[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        path
+    }
+
+    pub fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+}
+
+struct Digits {
+    bytes: [u8; 11],
+    start: usize,
+}
+
+impl Digits {
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
+}
+
+fn digits(value: i32) -> Digits {
+    let mut out = Digits { bytes: [0; 11], start: 11 };
+    let mut rest = value.unsigned_abs();
+    loop {
+        out.start -= 1;
+        out.bytes[out.start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return out;
+        }
+    }
+}
+
+/// One read of `/proc/PID/LEAF` without keeping it open.
+pub fn read_proc<'a>(pid: i32, leaf: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    let fd = open_read(PathBuffer::proc(pid, leaf).as_c_str())?;
+    let count = pread(fd.as_raw_fd(), buffer, 0)?;
+    Ok(&buffer[..count])
+}
+
+/// Whether two processes live in the same memory; `false` also where the kernel does not tell.
+pub fn share_memory(pid: i32, other_pid: i32) -> bool {
+    const KCMP_VM: libc::c_int = 1;
+    // SAFETY: plain system call that only compares.
+    unsafe { libc::syscall(libc::SYS_kcmp, pid, other_pid, KCMP_VM, 0, 0) == 0 }
+}
+
+/// A wake-up that another thread can send.
+pub struct EventFd(OwnedFd);
+
+impl EventFd {
+    pub fn new() -> io::Result<EventFd> {
+        // SAFETY: plain system call; a fresh descriptor is ours to own.
+        unsafe {
+            let fd = check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?;
+            Ok(EventFd(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    pub fn notify(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: writes eight bytes from eight; a full counter (EAGAIN) is already a pending wake-up.
+        unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), 8) };
+    }
+
+    pub fn consume(&self) {
+        let mut count = [0u8; 8];
+        // SAFETY: reads at most eight bytes into eight.
+        unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+    }
+}
+
+impl AsRawFd for EventFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Where a wait itself fails, which it does only under a limit of a few descriptors or with no kernel memory left,
+/// the loops look around this often instead.
+const BLIND_WAIT_NS: u64 = 10_000_000;
+
+/// Waits until any of `fds` is readable or the monotonic clock shows `until_ns`; returns which, by bit. At most 64
+/// descriptors; negative ones are passed over. An error says that waiting is not possible: it comes after a short
+/// sleep, so that a loop which goes on does not spin.
+pub fn wait_readable(fds: &[RawFd], until_ns: Option<u64>) -> io::Result<u64> {
+    let mut set = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 64];
+    let count = fds.len().min(set.len());
+    for (slot, fd) in set.iter_mut().zip(fds) {
+        slot.fd = *fd;
+    }
+    let left = until_ns.map(|until_ns| timespec(until_ns.saturating_sub(monotonic_ns())));
+    let left = left.as_ref().map_or(std::ptr::null(), |left| left as *const libc::timespec);
+    // SAFETY: `count` entries of `set` and the time, where there is one, are initialised and live.
+    let ready = unsafe { libc::ppoll(set.as_mut_ptr(), count as libc::nfds_t, left, std::ptr::null()) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() == io::ErrorKind::Interrupted {
+            return Ok(0);
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(BLIND_WAIT_NS));
+        return Err(error);
+    }
+    Ok(set[..count]
+        .iter()
+        .enumerate()
+        .filter(|(_, slot)| slot.revents != 0)
+        .fold(0, |bits, (index, _)| bits | (1 << index)))
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    }
+}
+
+/// What this process had used before it became us: `cargo run` and shells exec, and the account goes on.
+static CPU_BEFORE_US_NS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Call first of all: the meter's own account begins here.
+pub fn begin_own_account() {
+    CPU_BEFORE_US_NS.store(own_rusage().0, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// The child process that writes the record; 0 where there is none. It shares our memory, and its CPU time is ours.
+static RECORD_CARRIER: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+
+/// Charges the CPU time of this child to our own account.
+pub fn charge_record_carrier(pid: crate::linux::control::Pid) {
+    RECORD_CARRIER.store(pid.get(), std::sync::atomic::Ordering::Relaxed);
+}
+
+/// `(CPU ns, peak RSS bytes)` of this process since it became us.
+pub fn own_usage() -> (u64, u64) {
+    let (cpu_ns, inherited_peak_bytes) = own_rusage();
+    let cpu_ns = cpu_ns.saturating_sub(CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed));
+    let carrier = crate::linux::control::Pid::new(RECORD_CARRIER.load(std::sync::atomic::Ordering::Relaxed));
+    let cpu_ns = cpu_ns + carrier.and_then(|pid| process_cpu_ns(pid.get())).unwrap_or_default();
+    // ru_maxrss outlives exec; the mark of the address space does not.
+    let mut buffer = [0u8; 4096];
+    let status =
+        read_proc(std::process::id() as i32, "status", &mut buffer).map(crate::linux::proc::status::parse);
+    let peak_bytes = status.ok().and_then(|status| status.peak_rss_bytes);
+    (cpu_ns, peak_bytes.unwrap_or(inherited_peak_bytes))
+}
+
+fn own_rusage() -> (u64, u64) {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the out-pointer is valid; rusage is plain data.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    (timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime), usage.ru_maxrss as u64 * 1024)
+}
+
+pub fn timeval_ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+}
+
+/// Lifts the soft limit of open descriptors to the hard one. Call after the job was spawned: it must not
+/// inherit this. Returns the soft limit now in force.
+pub fn raise_descriptor_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid in/out pointer.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
+            return 256;
+        }
+        if limit.rlim_cur < limit.rlim_max {
+            let raised = libc::rlimit { rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max };
+            if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) == 0 {
+                limit.rlim_cur = limit.rlim_max;
+            }
+        }
+    }
+    limit.rlim_cur
+}
+
+/// The soft limit of open descriptors.
+pub fn descriptor_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid out-pointer.
+    let asked = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    if asked == 0 { limit.rlim_cur } else { 0 }
+}
+
+/// How many descriptors this process has open. Since Linux 6.2 the size of the directory says it; before that they
+/// are counted, which takes a free one.
+pub fn open_descriptors() -> Option<u64> {
+    let by_size = std::fs::metadata("/proc/self/fd").map_or(0, |meta| meta.len());
+    if by_size > 0 {
+        return Some(by_size);
+    }
+    let mut count = 0;
+    list_numeric(c"/proc/self/fd", &mut [0u8; 4096], |_| count += 1).ok()?;
+    // One was the listing's own.
+    Some(count - 1)
+}
+
+/// A configuration value of the C library, such as the page size.
+pub fn sysconf(name: libc::c_int) -> u64 {
+    // SAFETY: plain query.
+    let value = unsafe { libc::sysconf(name) };
+    u64::try_from(value).unwrap_or(1)
+}
+
+/// Calls `found` with every all-digit name in a directory of procfs, without allocating.
+pub fn list_numeric(path: &CStr, buffer: &mut [u8], mut found: impl FnMut(i32)) -> io::Result<()> {
+    // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
+    let dir = unsafe {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags)).inspect_err(note_shortage)?)
+    };
+    // linux_dirent64: d_ino 8 bytes, d_off 8, d_reclen 2, d_type 1, then the name.
+    const NAME_AT: usize = 19;
+    loop {
+        // SAFETY: the kernel writes at most `buffer.len()` bytes.
+        let filled = unsafe {
+            libc::syscall(libc::SYS_getdents64, dir.as_raw_fd(), buffer.as_mut_ptr(), buffer.len())
+        };
+        let filled = match filled {
+            0 => return Ok(()),
+            count if count > 0 => count as usize,
+            _ => return Err(io::Error::last_os_error()),
+        };
+        let mut at = 0;
+        while at + NAME_AT < filled {
+            let length = usize::from(u16::from_ne_bytes([buffer[at + 16], buffer[at + 17]]));
+            if let Some((pid, rest)) = crate::linux::proc::scan::number(&buffer[at + NAME_AT..filled])
+                && rest.first() == Some(&0)
+            {
+                found(pid as i32);
+            }
+            at += length.max(NAME_AT);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Sources outside the engine, such as the GPU monitor, beside the meter's own.
+
+use super::Meter;
+use jobmeter_model::event::ProcessId;
+use jobmeter_model::metric::Column;
+use jobmeter_model::summary::{EntityFigures, Source, Warning};
+
+/// A source outside the engine, such as the GPU monitor: it brings its own columns.
+pub trait Extra: Send {
+    /// Called every tick with the members of the job; never blocks.
+    fn tick(&mut self, t_ns: u64, members: &[Member]);
+    /// All columns so far; only ever grows.
+    fn columns(&self) -> &[Column];
+    /// The value of each column at this tick.
+    fn values(&self) -> &[Option<u64>];
+    /// Warnings that came up since the last call.
+    fn take_warnings(&mut self) -> Vec<Warning>;
+    /// At the end: what was used, and facts about the entities.
+    fn finish(&mut self) -> (Vec<Source>, Vec<EntityFigures>);
+}
+
+/// A process of the job, as an [`Extra`] sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    pub id: ProcessId,
+    pub is_main: bool,
+}
+
+pub(super) struct ExtraSlot {
+    extra: Box<dyn Extra>,
+    /// Row index of each of its columns.
+    indices: Vec<usize>,
+}
+
+impl Meter {
+    pub fn add_extra(&mut self, extra: Box<dyn Extra>) {
+        self.extras.push(ExtraSlot { extra, indices: Vec::new() });
+    }
+
+    pub(super) fn fill_extras(&mut self, t_ns: u64) {
+        if self.extras.is_empty() {
+            return;
+        }
+        self.members.clear();
+        self.members.extend(
+            self.tree.processes.iter().map(|process| Member { id: process.id, is_main: process.is_main }),
+        );
+        let mut warnings = Vec::new();
+        for slot in &mut self.extras {
+            slot.extra.tick(t_ns, &self.members);
+            for column in &slot.extra.columns()[slot.indices.len()..] {
+                slot.indices.push(self.row.add(column.clone()));
+            }
+            for (index, value) in slot.indices.iter().zip(slot.extra.values()) {
+                self.row.values[*index] = *value;
+            }
+            warnings.extend(slot.extra.take_warnings());
+        }
+        for warning in warnings {
+            self.warn(&warning.kind, warning.text);
+        }
+    }
+
+    pub(crate) fn finish_extras(&mut self) -> Vec<(Vec<Source>, Vec<EntityFigures>)> {
+        self.extras.iter_mut().map(|slot| slot.extra.finish()).collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! From what was read to the columns of the row: accounts, memory, heads, the group's own count.
+
+use super::own::{METERS_CPU_NS, METERS_THREADS};
+use super::{Meter, Target};
+use crate::account::ledger::Account;
+use crate::linux::cgroup::JobGroup;
+use crate::meter::process::Process;
+use jobmeter_model::metric::{Metric, Scope};
+use std::sync::atomic::Ordering;
+
+/// Processes of a scope at a tick.
+#[derive(Debug, Clone, Copy)]
+struct Heads {
+    processes: u64,
+    living: u64,
+    showing_memory: u64,
+    threads: u64,
+    /// `None` when some process was not asked yet.
+    swap_bytes: Option<u64>,
+}
+
+impl Default for Heads {
+    fn default() -> Heads {
+        Heads { processes: 0, living: 0, showing_memory: 0, threads: 0, swap_bytes: Some(0) }
+    }
+}
+
+impl Heads {
+    fn take(&mut self, process: &Process, has_swap: bool) {
+        self.processes += 1;
+        if !process.is_zombie() {
+            self.living += 1;
+            self.showing_memory += u64::from(process.shows_memory());
+            self.threads += process.stat.threads;
+            let own = if has_swap { process.swap_bytes } else { Some(0) };
+            self.swap_bytes = self.swap_bytes.zip(own).map(|(sum, own)| sum + own);
+        }
+    }
+
+    /// Who has ended and only waits to be reaped shows nothing of what it held a moment before: unknown, not
+    /// nought. Where nobody is, nothing is held.
+    fn of_living(&self, value: u64) -> Option<u64> {
+        (self.living > 0 || self.processes == 0).then_some(value)
+    }
+
+    fn of_showing_memory(&self, value: u64) -> Option<u64> {
+        (self.showing_memory > 0 || self.processes == 0).then_some(value)
+    }
+}
+
+impl Meter {
+    pub(super) fn take_base(&mut self) {
+        if !matches!(self.target, Target::Child(_)) {
+            self.base = self.ledger.combined(&self.tree);
+            self.base_main = self.ledger.main(&self.tree, self.main_own_io).unwrap_or_default();
+            if self.target == Target::Own {
+                let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
+                for base in [&mut self.base, &mut self.base_main] {
+                    base.cpu_ns = base.cpu_ns.saturating_sub(spent_ns);
+                    base.system_ns = base.system_ns.saturating_sub(spent_ns).min(base.cpu_ns);
+                }
+            }
+        }
+    }
+
+    /// What the job has used since the run began: `(main, combined)`.
+    pub(crate) fn accounts(&self) -> (Option<Account>, Account) {
+        let mut combined = self.ledger.combined(&self.tree);
+        let mut main = self.ledger.main(&self.tree, self.main_own_io);
+        if self.target == Target::Own {
+            let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
+            for account in [Some(&mut combined), main.as_mut()].into_iter().flatten() {
+                // A meter spends its time in the kernel: what is taken off the whole comes off that part.
+                account.cpu_ns = account.cpu_ns.saturating_sub(spent_ns);
+                account.system_ns = account.system_ns.saturating_sub(spent_ns).min(account.cpu_ns);
+            }
+        }
+        (main.map(|main| main.since(&self.base_main)), combined.since(&self.base))
+    }
+
+    pub(super) fn fill_accounts(&mut self) {
+        self.io_denied |= self.tree.main().is_some_and(|main| main.io_denied && main.io.is_none());
+        let (main, combined) = self.accounts();
+        let rest = main.map(|main| combined.since(&main));
+        for (scope, account) in
+            [(Scope::Main, main), (Scope::Descendants, rest), (Scope::Combined, Some(combined))]
+        {
+            for (metric, value) in account_values(account) {
+                if !(self.io_denied && is_io(metric)) {
+                    self.row.set_counter(scope, metric, value);
+                }
+            }
+        }
+    }
+
+    pub(super) fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
+        let resident = self.memory.read(&mut self.tree, t_ns);
+        // Without any swap nobody needs to be asked.
+        let has_swap = self.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
+        let mut heads = [Heads::default(); 3];
+        for process in &self.tree.processes {
+            for scope in [if process.is_main { 0 } else { 1 }, 2] {
+                heads[scope].take(process, has_swap);
+            }
+        }
+        if self.target == Target::Own {
+            let meters = METERS_THREADS.load(Ordering::Relaxed).max(meters_threads);
+            heads[0].threads = heads[0].threads.saturating_sub(meters);
+            heads[2].threads = heads[2].threads.saturating_sub(meters);
+        }
+        for (index, scope) in Scope::JOB.into_iter().enumerate() {
+            let (heads, memory) = (&heads[index], &resident[index]);
+            self.row.set(scope, Metric::RssBytes, heads.of_showing_memory(memory.total_bytes));
+            self.row.set(scope, Metric::RssPrivateBytes, heads.of_showing_memory(memory.private_bytes));
+            self.row.set(scope, Metric::RssSharedBytes, heads.of_showing_memory(memory.shared_bytes));
+            self.row.set(scope, Metric::RssSumBytes, heads.of_showing_memory(memory.sum_bytes));
+            self.row.set(scope, Metric::SwapBytes, heads.swap_bytes.and_then(|bytes| heads.of_living(bytes)));
+            self.row.set(scope, Metric::Processes, Some(heads.processes));
+            self.row.set(scope, Metric::Threads, heads.of_living(heads.threads));
+        }
+    }
+
+    /// The group misses nobody: where it shows more than the ledger, it is right.
+    pub(super) fn fill_group_cpu(&mut self) {
+        if let Some(cpu) = self.group.as_ref().and_then(JobGroup::cpu) {
+            let main_ns = self.row.get(Scope::Main, Metric::CpuNs).unwrap_or_default();
+            self.row.set_counter(Scope::Combined, Metric::CpuNs, Some(cpu.total_ns));
+            let rest_ns = cpu.total_ns.saturating_sub(main_ns);
+            self.row.set_counter(Scope::Descendants, Metric::CpuNs, Some(rest_ns));
+        }
+    }
+}
+
+pub(crate) fn is_io(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::ReadCharsBytes
+            | Metric::WriteCharsBytes
+            | Metric::ReadStorageBytes
+            | Metric::WriteStorageBytes
+    )
+}
+
+/// The counters of an account under their metrics.
+pub(crate) fn account_values(account: Option<Account>) -> [(Metric, Option<u64>); 11] {
+    let pick = |value: fn(&Account) -> u64| account.as_ref().map(value);
+    [
+        (Metric::CpuNs, pick(|account| account.cpu_ns)),
+        (Metric::CpuUserNs, pick(Account::user_ns)),
+        (Metric::CpuSystemNs, pick(|account| account.system_ns)),
+        (Metric::ReadCharsBytes, pick(|account| account.io.read_chars_bytes)),
+        (Metric::WriteCharsBytes, pick(|account| account.io.write_chars_bytes)),
+        (Metric::ReadStorageBytes, pick(|account| account.io.read_storage_bytes)),
+        (Metric::WriteStorageBytes, pick(|account| account.io.write_storage_bytes)),
+        (Metric::FaultsMinor, pick(|account| account.faults_minor)),
+        (Metric::FaultsMajor, pick(|account| account.faults_major)),
+        (Metric::SwitchesVoluntary, pick(|account| account.switches_voluntary)),
+        (Metric::SwitchesInvoluntary, pick(|account| account.switches_involuntary)),
+    ]
+}

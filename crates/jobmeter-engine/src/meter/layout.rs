@@ -1,0 +1,164 @@
+//! Which columns a run has, and where in the row each stands. Fixed ones first; cores, disks, mounts,
+//! interfaces and GPUs are added as they are met.
+
+use jobmeter_model::event::Sink;
+use jobmeter_model::metric::{Column, Metric, Scope, TABLE};
+
+/// Metrics of main, descendants and combined.
+const JOB: [Metric; 18] = [
+    Metric::CpuNs,
+    Metric::CpuUserNs,
+    Metric::CpuSystemNs,
+    Metric::RssBytes,
+    Metric::RssPrivateBytes,
+    Metric::RssSharedBytes,
+    Metric::RssSumBytes,
+    Metric::SwapBytes,
+    Metric::Processes,
+    Metric::Threads,
+    Metric::ReadCharsBytes,
+    Metric::WriteCharsBytes,
+    Metric::ReadStorageBytes,
+    Metric::WriteStorageBytes,
+    Metric::FaultsMinor,
+    Metric::FaultsMajor,
+    Metric::SwitchesVoluntary,
+    Metric::SwitchesInvoluntary,
+];
+
+const SYSTEM: [Metric; 28] = [
+    Metric::CpuNs,
+    Metric::CpuUserNs,
+    Metric::CpuSystemNs,
+    Metric::CpuIowaitNs,
+    Metric::CpuStealNs,
+    Metric::MemoryTotalBytes,
+    Metric::MemoryUsedBytes,
+    Metric::MemoryFreeBytes,
+    Metric::MemoryAvailableBytes,
+    Metric::MemoryBuffersBytes,
+    Metric::MemoryCachedBytes,
+    Metric::MemoryActiveBytes,
+    Metric::MemoryInactiveBytes,
+    Metric::SwapTotalBytes,
+    Metric::SwapBytes,
+    Metric::Forks,
+    Metric::Processes,
+    Metric::Load1Milli,
+    Metric::PsiCpuSomeNs,
+    Metric::PsiMemorySomeNs,
+    Metric::PsiMemoryFullNs,
+    Metric::PsiIoSomeNs,
+    Metric::PsiIoFullNs,
+    Metric::DiskReadBytes,
+    Metric::DiskWriteBytes,
+    Metric::NetReceiveBytes,
+    Metric::NetTransmitBytes,
+    Metric::Threads,
+];
+
+const NOWHERE: u16 = u16::MAX;
+
+/// The row of the present tick and the columns it stands under.
+pub struct Row {
+    pub columns: Vec<Column>,
+    pub values: Vec<Option<u64>>,
+    fixed: [[u16; TABLE.len()]; 4],
+}
+
+impl Row {
+    pub fn new() -> Row {
+        let mut row = Row {
+            columns: Vec::with_capacity(128),
+            values: Vec::with_capacity(128),
+            fixed: [[NOWHERE; TABLE.len()]; 4],
+        };
+        for scope in Scope::JOB {
+            for metric in JOB {
+                // For one process the plain sum is its RSS again.
+                if !(scope == Scope::Main && metric == Metric::RssSumBytes) {
+                    row.add_fixed(scope, metric);
+                }
+            }
+        }
+        for metric in SYSTEM {
+            row.add_fixed(Scope::System, metric);
+        }
+        row
+    }
+
+    fn add_fixed(&mut self, scope: Scope, metric: Metric) {
+        self.fixed[scope as usize][metric as usize] = self.columns.len() as u16;
+        self.add(Column::of(scope, metric));
+    }
+
+    /// Adds a column; its index.
+    pub fn add(&mut self, column: Column) -> usize {
+        self.columns.push(column);
+        self.values.push(None);
+        self.columns.len() - 1
+    }
+
+    /// Index of an entity-less column that every run has.
+    pub fn index(&self, scope: Scope, metric: Metric) -> Option<usize> {
+        let index = self.fixed[scope as usize][metric as usize];
+        (index != NOWHERE).then_some(usize::from(index))
+    }
+
+    pub fn set(&mut self, scope: Scope, metric: Metric, value: Option<u64>) {
+        if let Some(index) = self.index(scope, metric) {
+            self.values[index] = value;
+        }
+    }
+
+    pub fn get(&self, scope: Scope, metric: Metric) -> Option<u64> {
+        self.index(scope, metric).and_then(|index| self.values[index])
+    }
+
+    /// A counter never runs backwards: reads of different processes are microseconds apart, and time that
+    /// moves from a child to its parent may be missed for one tick.
+    pub fn set_counter(&mut self, scope: Scope, metric: Metric, value: Option<u64>) {
+        if let Some(index) = self.index(scope, metric) {
+            self.values[index] = match (self.values[index], value) {
+                (Some(before), Some(now)) => Some(before.max(now)),
+                (before, now) => now.or(before),
+            };
+        }
+    }
+
+    /// Tells `sink` of the columns from `from` on.
+    pub fn define_into(&self, sink: &mut dyn Sink, from: usize) {
+        for column in &self.columns[from..] {
+            sink.define(column);
+        }
+    }
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Row::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_columns_are_found_again() {
+        let row = Row::new();
+        for (index, column) in row.columns.iter().enumerate() {
+            assert_eq!(row.index(column.scope, column.metric), Some(index));
+        }
+        assert_eq!(row.index(Scope::Main, Metric::RssSumBytes), None);
+    }
+
+    #[test]
+    fn counters_do_not_run_backwards() {
+        let mut row = Row::new();
+        row.set_counter(Scope::Main, Metric::CpuNs, Some(5));
+        row.set_counter(Scope::Main, Metric::CpuNs, Some(3));
+        row.set_counter(Scope::Main, Metric::CpuNs, None);
+        assert_eq!(row.get(Scope::Main, Metric::CpuNs), Some(5));
+    }
+}

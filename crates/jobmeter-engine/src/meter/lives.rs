@@ -1,0 +1,182 @@
+//! Processes that come and go: each has one start and one end, and its account is settled when it leaves.
+
+use super::{Meter, Target};
+use crate::account::ledger::Heir;
+use crate::linux::control::{self, Pid, Reaped};
+use crate::linux::proc::stat::name_text;
+use crate::linux::sys;
+use crate::meter::process::Process;
+use jobmeter_model::event::Event;
+
+impl Meter {
+    pub(super) fn note_departed(&mut self) {
+        let now_ns = sys::monotonic_ns();
+        for at in 0..self.departed.len() {
+            self.depart(self.departed[at], now_ns);
+        }
+        self.departed.clear();
+    }
+
+    /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that nobody told.
+    pub(crate) fn depart(&mut self, pid: i32, now_ns: u64) {
+        let orphans_come_to_us = matches!(self.target, Target::Child(_));
+        let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
+        let went_together = parent_pid.is_some_and(|parent_pid| self.departed.contains(&parent_pid));
+        let heir = if orphans_come_to_us || went_together { Heir::Ancestor } else { Heir::Nobody };
+        self.depart_to(heir, pid, now_ns);
+    }
+
+    /// The main process was reaped behind our back: its account is what was last read of it.
+    pub(crate) fn lose_main(&mut self, reason: &str) {
+        self.ledger.has_hole = true;
+        self.depart_to(Heir::Nobody, self.main_pid(), sys::monotonic_ns());
+        self.warn("unreaped", format!("{reason}: what it used after the last tick is missing"));
+    }
+
+    fn depart_to(&mut self, heir: Heir, pid: i32, now_ns: u64) {
+        let Some(gone) = self.tree.remove(pid) else { return };
+        self.ledger.note_departure(&gone, &self.tree, heir);
+        if gone.is_main {
+            self.ledger.main_has_waited = gone.has_waited();
+            self.ledger.main_final = self.ledger.main_of(&gone, &self.tree, self.main_own_io);
+        }
+        let end_ns = self.end_of_gone(pid, now_ns);
+        self.emit_end(self.since_start_ns(end_ns), &gone, None);
+    }
+
+    /// When a member ended that is gone: by the events, or now at the latest.
+    fn end_of_gone(&mut self, pid: i32, now_ns: u64) -> u64 {
+        let told_ns = self.part_from(pid, now_ns);
+        self.left_untold += u64::from(told_ns.is_none());
+        told_ns.unwrap_or(now_ns)
+    }
+
+    /// A member that has ended and waits for its parent.
+    pub(crate) fn emit_zombie_end(&mut self, pid: i32, end_ns: u64) {
+        if let Some(gone) = self.tree.remove(pid) {
+            self.emit_end(self.since_start_ns(end_ns), &gone, None);
+            self.tree.put_back(gone);
+        }
+    }
+
+    pub(super) fn emit_end(&mut self, t_ns: u64, process: &Process, reaped: Option<&Reaped>) {
+        if process.is_renamed && self.follower.is_none() {
+            let name = name_text(&process.stat.name);
+            self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
+        }
+        let known_peak = process.peak_rss_bytes;
+        let peak_rss_bytes = match reaped {
+            Some(reaped) if !process.has_waited() => known_peak.max(reaped.usage.ru_maxrss as u64 * 1024),
+            _ => known_peak,
+        };
+        let own_io = process.io.filter(|_| !process.has_waited());
+        let event = Event::ProcessEnd {
+            t_ns,
+            id: process.id,
+            cpu_ns: Some(process.cpu_ns),
+            peak_rss_bytes: Some(peak_rss_bytes),
+            read_storage_bytes: own_io.map(|io| io.read_storage_bytes),
+            write_storage_bytes: own_io.map(|io| io.write_storage_bytes),
+            wait_status: reaped.map(|reaped| reaped.status),
+        };
+        self.emit(&event);
+    }
+
+    pub(super) fn note_born(&mut self, now_ns: u64, is_first: bool) {
+        if is_first {
+            let main = self.main_pid();
+            self.born.insert(0, main);
+        }
+        // A storm of births is not read in depth at once: the slow period will come round.
+        let read_at_once = self.born.len() <= 16;
+        for at in 0..self.born.len() {
+            let Some((process, buffer)) = self.tree.get_mut(self.born[at]) else { continue };
+            if read_at_once && process.slow_at_ns != now_ns {
+                process.read_slow(now_ns, buffer);
+            }
+            if is_first && !matches!(self.target, Target::Child(_)) {
+                process.peak_rss_before_bytes = process.peak_rss_bytes;
+            }
+            process.is_renamed = false;
+            let (id, parent_pid, name) = (process.id, process.parent_pid, process.stat.name);
+            let as_read = (now_ns, parent_pid, name);
+            let (start_ns, parent_pid, name) = self.meet(id.pid, now_ns).unwrap_or(as_read);
+            let t_ns = self.since_start_ns(start_ns);
+            self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
+        }
+        self.born.clear();
+    }
+
+    /// Between fork and exec a process carries its parent's name: what it became is told when it shows, unless
+    /// events tell it.
+    pub(super) fn note_renamed(&mut self, t_ns: u64) {
+        if self.follower.is_some() {
+            return;
+        }
+        for at in 0..self.tree.processes.len() {
+            let process = &mut self.tree.processes[at];
+            if std::mem::take(&mut process.is_renamed) {
+                let (id, name) = (process.id, name_text(&process.stat.name));
+                self.emit(&Event::ProcessRename { t_ns, id, name });
+            }
+        }
+    }
+
+    /// A parent that has waited for children which never showed in a tick.
+    pub(super) fn notice_unseen_children(&mut self) {
+        let unseen =
+            self.tree.processes.iter().any(|process| process.has_waited() && !process.has_had_children);
+        self.peaks.has_unseen |= unseen;
+    }
+
+    /// Those that left after the last tick.
+    pub(crate) fn note_unshown(&mut self) {
+        let others = self.take_unshown(sys::monotonic_ns());
+        self.peaks.add_uncertain(others);
+    }
+
+    /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
+    pub(super) fn take_unshown(&mut self, now_ns: u64) -> u64 {
+        let told = self.follower.as_mut().map_or(0, |follower| follower.take_unshown(now_ns));
+        std::mem::take(&mut self.left_untold) + told
+    }
+
+    /// A child of ours has ended and waits to be reaped: reads its last figures, reaps it, settles its account.
+    pub fn reap(&mut self, pid: i32) -> Option<Reaped> {
+        let now_ns = sys::monotonic_ns();
+        self.follow_events(false);
+        let mut own_io = None;
+        if let Some((process, buffer)) = self.tree.get_mut(pid) {
+            let scale = crate::meter::process::Scale::of_this_machine();
+            process.read_fast(scale, buffer);
+            if !process.is_final {
+                process.read_slow(now_ns, buffer);
+            }
+            if process.is_main && process.has_waited() {
+                own_io = process.read_own_io(buffer);
+            }
+        }
+        let reaped = Pid::new(pid).and_then(|pid| control::reap(pid).ok().flatten())?;
+        let gone = self.tree.remove(pid);
+        let is_main = gone.as_ref().is_some_and(|process| process.is_main);
+        if is_main {
+            self.main_own_io = own_io.or(self.main_own_io);
+        }
+        if pid == self.main_pid() {
+            self.ledger.main_reaped_usage = Some(reaped.usage);
+        }
+        self.ledger.settle_reaped(&reaped, gone.as_ref(), self.main_own_io);
+        match &gone {
+            Some(process) => {
+                let end_ns = self.end_of_gone(pid, now_ns);
+                self.emit_end(self.since_start_ns(end_ns), process, Some(&reaped));
+            }
+            // An orphan that lived and died between two ticks: only its account remains.
+            None => {
+                self.peaks.has_unseen = true;
+                self.note_obituary(reaped, now_ns);
+            }
+        }
+        Some(reaped)
+    }
+}

@@ -1,0 +1,476 @@
+//! One process under the meter: its kept-open descriptors and what was last read of it.
+
+use crate::linux::proc::{io, smaps, stat, statm, status};
+use crate::linux::sys::{self, PathBuffer};
+use jobmeter_model::event::ProcessId;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Whether a process is still there after a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    Here,
+    Gone,
+}
+
+/// Clock ticks of `/proc/PID/stat`, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    pub tick_ns: u64,
+    pub page_bytes: u64,
+}
+
+impl Scale {
+    pub fn of_this_machine() -> Scale {
+        Scale {
+            tick_ns: 1_000_000_000 / sys::sysconf(libc::_SC_CLK_TCK).max(1),
+            page_bytes: sys::sysconf(libc::_SC_PAGESIZE),
+        }
+    }
+}
+
+/// CPU time that no process has used.
+const NEVER: u64 = u64::MAX;
+
+/// Of who has not run, the list of children is read this often all the same.
+const IDLE_CHILDREN_PERIOD_NS: u64 = 1_000_000_000;
+
+/// A page cannot be copied on write in less.
+const SHORTEST_FAULT_NS: u64 = 200;
+
+/// What a rollup said, and what it cost to ask.
+#[derive(Debug, Clone, Copy)]
+pub struct RollupReading {
+    pub rollup: smaps::Rollup,
+    pub cost_ns: u64,
+}
+
+pub struct Process {
+    pub id: ProcessId,
+    /// In the order in which members were found, parents before their children; 0 before that.
+    pub serial: u64,
+    pub is_main: bool,
+    pub parent_pid: i32,
+    /// The command name has changed since it was last told.
+    pub is_renamed: bool,
+    /// Last `stat`; for leaves it is up to one slow period old.
+    pub stat: stat::Stat,
+    /// Own CPU time by the process CPU clock, every tick.
+    pub cpu_ns: u64,
+    pub rss_bytes: u64,
+    /// File-backed and shared-memory part of `rss_bytes`.
+    pub rss_file_bytes: u64,
+    /// Between vfork and exec it lives in its parent's memory: none of that is its own.
+    borrows_memory: bool,
+    /// Resident memory when first seen: what a forked copy shares with its parent.
+    pub rss_at_birth_bytes: u64,
+    /// Waited-for children included.
+    pub io: Option<io::Io>,
+    /// The kernel does not let us see its bytes (another user's process).
+    pub io_denied: bool,
+    pub peak_rss_bytes: u64,
+    /// The high-water mark at the moment of attaching: older than the run.
+    pub peak_rss_before_bytes: u64,
+    pub swap_bytes: Option<u64>,
+    pub switches: Option<(u64, u64)>,
+    pub ignores_children: bool,
+    pub rollup: Option<RollupReading>,
+    pub has_had_children: bool,
+    /// Waited-for time at the tick before, to see whether departed children were credited.
+    pub waited_before_ns: u64,
+    /// They were read after the end: nothing in them can change any more.
+    pub is_final: bool,
+    /// When `stat`, `io` and `status` were last read.
+    pub slow_at_ns: u64,
+    /// CPU time when `stat`, and when all three, were last read: who has not run since has nothing new to tell.
+    cpu_at_stat_ns: u64,
+    cpu_at_slow_ns: u64,
+    cpu_at_children_ns: u64,
+    children_at_ns: u64,
+    /// Minor faults at the last rollup.
+    faults_at_rollup: u64,
+    pub threads_scanned_at_ns: u64,
+    /// The kernel offers `task/TID/children`.
+    has_children_list: bool,
+    statm_file: Option<OwnedFd>,
+    /// `statm_file` is that of another thread, which may end before the process does.
+    statm_is_of_thread: bool,
+    stat_file: Option<OwnedFd>,
+    children_file: Option<OwnedFd>,
+    /// `io` and `status` are kept open too: of main only, which is read the most.
+    keeps_all: bool,
+    io_file: Option<OwnedFd>,
+    status_file: Option<OwnedFd>,
+}
+
+/// Reads `name` of `pid`, from the kept descriptor if there is one; it is kept from now on with `keep`.
+fn read_kept<'a>(
+    file: &mut Option<OwnedFd>,
+    keep: bool,
+    pid: i32,
+    name: &str,
+    buffer: &'a mut [u8],
+) -> std::io::Result<&'a [u8]> {
+    if !keep {
+        return sys::read_proc(pid, name, buffer);
+    }
+    if file.is_none() {
+        *file = Some(sys::open_read(PathBuffer::proc(pid, name).as_c_str())?);
+    }
+    let length = sys::pread(file.as_ref().map_or(-1, AsRawFd::as_raw_fd), buffer, 0)?;
+    Ok(&buffer[..length])
+}
+
+impl Process {
+    /// Opens `pid` as it is now. `keep_files` follows the descriptor budget.
+    pub fn open(
+        pid: i32,
+        is_main: bool,
+        keep_files: bool,
+        scale: Scale,
+        buffer: &mut [u8],
+    ) -> Option<Process> {
+        let stat_file = sys::open_read(PathBuffer::proc(pid, "stat").as_c_str()).ok()?;
+        let length = sys::pread(stat_file.as_raw_fd(), buffer, 0).ok()?;
+        let stat = stat::parse(&buffer[..length])?;
+        let keep = |path: PathBuffer| keep_files.then(|| sys::open_read(path.as_c_str()));
+        let children_file = keep(PathBuffer::task(pid, pid, "children")).transpose();
+        let mut process = Process {
+            id: ProcessId { pid, start_ticks: stat.start_ticks },
+            serial: 0,
+            is_main,
+            parent_pid: stat.parent_pid,
+            is_renamed: false,
+            stat,
+            cpu_ns: 0,
+            rss_bytes: 0,
+            rss_file_bytes: 0,
+            borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
+            rss_at_birth_bytes: 0,
+            io: None,
+            io_denied: false,
+            peak_rss_bytes: 0,
+            peak_rss_before_bytes: 0,
+            swap_bytes: None,
+            switches: None,
+            ignores_children: false,
+            rollup: None,
+            has_had_children: false,
+            waited_before_ns: 0,
+            is_final: false,
+            slow_at_ns: 0,
+            cpu_at_stat_ns: NEVER,
+            cpu_at_slow_ns: NEVER,
+            cpu_at_children_ns: NEVER,
+            children_at_ns: 0,
+            faults_at_rollup: 0,
+            threads_scanned_at_ns: 0,
+            has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
+            statm_file: keep(PathBuffer::proc(pid, "statm")).and_then(Result::ok),
+            statm_is_of_thread: false,
+            children_file: children_file.ok().flatten(),
+            stat_file: is_main.then_some(stat_file),
+            keeps_all: is_main,
+            io_file: None,
+            status_file: None,
+        };
+        match process.read_fast(scale, buffer) {
+            Presence::Here => {
+                process.rss_at_birth_bytes = process.rss_bytes;
+                Some(process)
+            }
+            Presence::Gone => None,
+        }
+    }
+
+    /// Nobody lives without any memory: it has just given it back, and is about to be a zombie or another program.
+    pub fn shows_memory(&self) -> bool {
+        self.rss_bytes > 0 || self.borrows_memory
+    }
+
+    /// The kernel keeps lists of children; asked of a process whose descriptors are kept.
+    pub fn has_children_list(&self) -> bool {
+        self.has_children_list
+    }
+
+    /// Descriptors that it holds.
+    pub fn kept_files(&self) -> u64 {
+        let files =
+            [&self.statm_file, &self.stat_file, &self.children_file, &self.io_file, &self.status_file];
+        files.into_iter().flatten().count() as u64
+    }
+
+    /// What was read stays; what is read later is not kept open.
+    pub fn close_files(&mut self) {
+        self.keeps_all = false;
+        (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
+        (self.io_file, self.status_file) = (None, None);
+    }
+
+    /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
+    /// reaped, also when the pid is reused, and so guards the clock that is asked by pid right after it.
+    pub fn read_fast(&mut self, scale: Scale, buffer: &mut [u8]) -> Presence {
+        let mut read = match &self.statm_file {
+            Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
+            None => self.read_own_statm(buffer),
+        };
+        if read.is_err() && self.statm_is_of_thread {
+            (self.statm_file, self.statm_is_of_thread) = (None, false);
+            read = self.read_own_statm(buffer);
+        }
+        let length = match read {
+            Ok(length) => length,
+            Err(error) => return presence_after(&error),
+        };
+        let Some(cpu_ns) = sys::process_cpu_ns(self.id.pid) else { return Presence::Gone };
+        self.cpu_ns = cpu_ns.max(self.cpu_ns);
+        if let Some(statm) = statm::parse(&buffer[..length]).filter(|_| !self.borrows_memory) {
+            self.rss_bytes = statm.resident_pages * scale.page_bytes;
+            self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
+            self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
+        }
+        Presence::Here
+    }
+
+    /// Without a kept descriptor the identity must be checked first.
+    fn read_own_statm(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.read_stat(buffer) == Presence::Gone {
+            return Err(std::io::ErrorKind::NotFound.into());
+        }
+        sys::read_proc(self.id.pid, "statm", buffer).map(<[u8]>::len)
+    }
+
+    pub fn read_stat(&mut self, buffer: &mut [u8]) -> Presence {
+        let read = match &self.stat_file {
+            Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
+            None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
+        };
+        let stat = match read {
+            Ok(length) => stat::parse(&buffer[..length]),
+            Err(error) => return presence_after(&error),
+        };
+        let Some(stat) = stat else { return Presence::Gone };
+        if stat.start_ticks != self.id.start_ticks {
+            return Presence::Gone;
+        }
+        // Left alone with the memory of a parent that is gone, it is its own.
+        self.borrows_memory &= stat.parent_pid == self.parent_pid;
+        self.parent_pid = stat.parent_pid;
+        self.is_renamed |= stat.name != self.stat.name;
+        if self.stat.is_forked_copy() && !stat.is_forked_copy() {
+            // It has become a program of its own; the memory it had before was its parent's.
+            self.borrows_memory = false;
+            self.peak_rss_bytes = 0;
+        }
+        self.stat = stat;
+        self.cpu_at_stat_ns = self.cpu_ns;
+        Presence::Here
+    }
+
+    /// `stat` may say something new: the process has run since it was read.
+    pub fn is_stat_old(&self) -> bool {
+        self.cpu_at_stat_ns != self.cpu_ns
+    }
+
+    /// `io` and `status` may, its high-water mark among them.
+    pub fn is_slow_old(&self) -> bool {
+        self.cpu_at_slow_ns != self.cpu_ns
+    }
+
+    /// Something happened to it without its doing: its parent ended.
+    pub fn expect_news(&mut self) {
+        self.cpu_at_stat_ns = NEVER;
+        self.cpu_at_slow_ns = NEVER;
+    }
+
+    /// Keeps `stat` open: for processes that have children, whose waited-for time matters every tick.
+    pub fn keep_stat_open(&mut self) {
+        if self.stat_file.is_none() {
+            self.stat_file = sys::open_read(PathBuffer::proc(self.id.pid, "stat").as_c_str()).ok();
+        }
+    }
+
+    /// The dearer reads: stat, io, status.
+    pub fn read_slow(&mut self, now_ns: u64, buffer: &mut [u8]) -> Presence {
+        let presence = self.read_stat(buffer);
+        if presence == Presence::Here {
+            self.read_after_stat(now_ns, buffer);
+        }
+        presence
+    }
+
+    /// What `read_slow` reads besides `stat`.
+    pub fn read_after_stat(&mut self, now_ns: u64, buffer: &mut [u8]) {
+        self.slow_at_ns = now_ns;
+        self.cpu_at_slow_ns = self.cpu_ns;
+        self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
+        let (pid, keep) = (self.id.pid, self.keeps_all);
+        match read_kept(&mut self.io_file, keep, pid, "io", buffer) {
+            Ok(text) => self.io = io::parse(text).or(self.io),
+            Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
+        }
+        // Of what has ended only the parent's account tells more.
+        if !self.is_final
+            && let Ok(text) = read_kept(&mut self.status_file, keep, pid, "status", buffer)
+        {
+            let status = status::parse(text);
+            if !self.borrows_memory {
+                let mark_bytes = status.peak_rss_bytes.unwrap_or(self.rss_bytes);
+                self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
+            }
+            self.swap_bytes = status.swap_bytes;
+            self.switches = status.switches_voluntary.zip(status.switches_involuntary);
+            self.ignores_children = status.ignores_children;
+        }
+    }
+
+    /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
+    pub fn follow_living_thread(&mut self, buffer: &mut [u8]) {
+        let mut other = None;
+        let task = PathBuffer::proc(self.id.pid, "task");
+        let listed = sys::list_numeric(task.as_c_str(), buffer, |tid| {
+            if tid != self.id.pid {
+                other = Some(tid);
+            }
+        });
+        if listed.is_ok()
+            && let Some(tid) = other
+        {
+            self.statm_file = sys::open_read(PathBuffer::task(self.id.pid, tid, "statm").as_c_str()).ok();
+            self.statm_is_of_thread = true;
+        }
+    }
+
+    /// Bytes moved by the threads that live now; children excluded, exited threads missing.
+    pub fn read_own_io(&self, buffer: &mut [u8]) -> Option<io::Io> {
+        let mut total = io::Io::default();
+        let mut tids = [0i32; 256];
+        let mut count = 0;
+        sys::list_numeric(PathBuffer::proc(self.id.pid, "task").as_c_str(), buffer, |tid| {
+            if count < tids.len() {
+                tids[count] = tid;
+                count += 1;
+            }
+        })
+        .ok()?;
+        for tid in &tids[..count] {
+            let file = sys::open_read(PathBuffer::task(self.id.pid, *tid, "io").as_c_str()).ok()?;
+            let length = sys::pread(file.as_raw_fd(), buffer, 0).ok()?;
+            let own = io::parse(&buffer[..length])?;
+            total.read_chars_bytes += own.read_chars_bytes;
+            total.write_chars_bytes += own.write_chars_bytes;
+            total.read_storage_bytes += own.read_storage_bytes;
+            total.write_storage_bytes += own.write_storage_bytes;
+        }
+        Some(total)
+    }
+
+    /// Whether it may have children that we do not know. To fork takes time; but a child may also come from
+    /// one that it has, or be an orphan that is handed over.
+    pub fn may_have_new_children(&self, now_ns: u64, somebody_ran: bool) -> bool {
+        self.cpu_at_children_ns != self.cpu_ns
+            || (self.has_had_children && somebody_ran)
+            || now_ns >= self.children_at_ns + IDLE_CHILDREN_PERIOD_NS
+    }
+
+    /// Children of the main thread, each passed to `found`. Larger families take several reads.
+    pub fn read_children(&mut self, now_ns: u64, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+        (self.children_at_ns, self.cpu_at_children_ns) = (now_ns, self.cpu_ns);
+        match &self.children_file {
+            Some(file) => read_children_of(file.as_raw_fd(), buffer, found),
+            None => read_thread_children(self.id.pid, self.id.pid, buffer, found),
+        }
+    }
+
+    /// Dear, within the budget of the caller. The descriptor cannot be kept: it binds one address space.
+    pub fn read_rollup(&mut self, buffer: &mut [u8]) -> Option<u64> {
+        let began_ns = sys::thread_cpu_ns();
+        let rollup = smaps::parse(sys::read_proc(self.id.pid, "smaps_rollup", buffer).ok()?)?;
+        let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
+        self.rollup = Some(RollupReading { rollup, cost_ns });
+        self.faults_at_rollup = self.stat.faults_minor;
+        Some(cost_ns)
+    }
+
+    /// Inherited pages that it may have made its own since the last rollup: each takes a fault, and each fault
+    /// takes time.
+    pub fn unshared_at_most_bytes(&self, scale: Scale) -> u64 {
+        let faults = self.stat.faults_minor.saturating_sub(self.faults_at_rollup);
+        let unread_ns =
+            if self.cpu_at_stat_ns == NEVER { self.cpu_ns } else { self.cpu_ns - self.cpu_at_stat_ns };
+        let unknown = unread_ns / SHORTEST_FAULT_NS;
+        (faults + unknown) * scale.page_bytes
+    }
+
+    /// What a rollup would cost: 15 µs per megabyte of small pages, or less where the last one was cheaper
+    /// (huge pages). A first read of a small process says little about a large one.
+    pub fn rollup_cost_ns(&self) -> u64 {
+        let by_size_ns = 40_000 + self.rss_bytes / 1_000_000 * 15_000;
+        let by_last_ns = self.rollup.map(|last| {
+            let grown = self.rss_bytes as f64 / last.rollup.rss_bytes.max(1) as f64;
+            (last.cost_ns as f64 * grown.max(0.1)) as u64 + 5_000
+        });
+        by_last_ns.map_or(by_size_ns, |by_last_ns| by_last_ns.min(by_size_ns))
+    }
+
+    /// Time of the children this process has waited for; whole ticks.
+    pub fn waited_ns(&self, scale: Scale) -> u64 {
+        (self.stat.children_user_ticks + self.stat.children_system_ticks) * scale.tick_ns
+    }
+
+    /// Whether any child was ever waited for: every process that ever ran has faulted at least once.
+    pub fn has_waited(&self) -> bool {
+        self.stat.children_faults_minor > 0
+    }
+
+    /// The kernel-mode part of `cpu_ns`, by the proportion that `stat` shows.
+    pub fn system_ns(&self) -> u64 {
+        let (user, system) = (self.stat.user_ticks, self.stat.system_ticks);
+        if user + system == 0 {
+            return 0;
+        }
+        (u128::from(self.cpu_ns) * u128::from(system) / u128::from(user + system)) as u64
+    }
+
+    pub fn is_zombie(&self) -> bool {
+        self.rss_bytes == 0 && self.stat.state == b'Z'
+    }
+}
+
+/// Without a descriptor to look with, a process is taken to be where it was.
+fn presence_after(error: &std::io::Error) -> Presence {
+    if sys::is_shortage(error) { Presence::Here } else { Presence::Gone }
+}
+
+pub fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+    let mut offset = 0u64;
+    let mut carried = 0usize;
+    loop {
+        let Ok(count) = sys::pread(file, &mut buffer[carried..], offset) else { return };
+        if count == 0 {
+            return;
+        }
+        offset += count as u64;
+        let filled = carried + count;
+        let mut at = 0;
+        // Each pid is followed by a blank; what has none yet is continued by the next read.
+        while let Some(length) = buffer[at..filled].iter().position(|byte| *byte == b' ') {
+            if let Some((pid, _)) = crate::linux::proc::scan::number(&buffer[at..at + length]) {
+                found(pid as i32);
+            }
+            at += length + 1;
+        }
+        buffer.copy_within(at..filled, 0);
+        carried = filled - at;
+        // procfs fills at least half a page while there is more to say: a shorter answer was the last.
+        if carried == 0 && count < 2048 {
+            return;
+        }
+    }
+}
+
+/// Children of one thread.
+pub fn read_thread_children(pid: i32, tid: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
+    if let Ok(file) = sys::open_read(PathBuffer::task(pid, tid, "children").as_c_str()) {
+        read_children_of(file.as_raw_fd(), buffer, found);
+    }
+}

@@ -1,0 +1,252 @@
+//! The machine's part of the row: system probe readings turned into counters since the run began.
+
+use crate::linux::proc::mounts::{self, Mount};
+use crate::linux::proc::system::{SystemProbe, Traffic};
+use crate::linux::sys;
+use crate::meter::layout::Row;
+use crate::meter::process::Scale;
+use jobmeter_model::metric::{Column, EntityKind, Metric, Scope};
+use std::path::{Path, PathBuf};
+
+/// Space on disk changes slowly and each mount costs a call.
+const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
+
+/// Listing all processes costs half a microsecond for each of them: not worth it for the shortest runs.
+const COUNT_PERIOD_NS: u64 = 1_000_000_000;
+const COUNT_AFTER_NS: u64 = 20_000_000;
+
+fn is_due(last_ns: Option<u64>, now_ns: u64, period_ns: u64) -> bool {
+    last_ns.is_none_or(|last_ns| now_ns >= last_ns + period_ns)
+}
+
+/// A raw counter since boot turned into one since the run began; running backwards is a gap, not a jump.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counter {
+    last_raw: Option<u64>,
+    total: u64,
+}
+
+impl Counter {
+    fn take(&mut self, raw: u64) -> u64 {
+        if let Some(grown) = self.last_raw.and_then(|last| raw.checked_sub(last)) {
+            self.total += grown;
+        }
+        self.last_raw = Some(raw);
+        self.total
+    }
+}
+
+struct Device {
+    name: String,
+    index: usize,
+    in_counter: Counter,
+    out_counter: Counter,
+}
+
+struct MountColumns {
+    mount: Mount,
+    index: usize,
+}
+
+pub(crate) struct SystemColumns {
+    probe: SystemProbe,
+    scale: Scale,
+    scalars: [Counter; 13],
+    cores: Vec<(u32, usize, Counter)>,
+    disks: Vec<Device>,
+    networks: Vec<Device>,
+    mounts: Vec<MountColumns>,
+    has_mounts: bool,
+    root: PathBuf,
+    mounts_at_ns: Option<u64>,
+    counted_at_ns: Option<u64>,
+    opened_at_ns: u64,
+    /// For listing /proc.
+    buffer: Vec<u8>,
+}
+
+impl SystemColumns {
+    pub(crate) fn open(root: &Path) -> SystemColumns {
+        SystemColumns {
+            probe: SystemProbe::open(root),
+            scale: Scale::of_this_machine(),
+            scalars: Default::default(),
+            cores: Vec::new(),
+            disks: Vec::new(),
+            networks: Vec::new(),
+            mounts: Vec::new(),
+            has_mounts: false,
+            root: root.to_owned(),
+            mounts_at_ns: None,
+            counted_at_ns: None,
+            opened_at_ns: sys::monotonic_ns(),
+            buffer: vec![0; 8192],
+        }
+    }
+
+    /// Nothing is read any more.
+    pub(crate) fn close_files(&mut self) {
+        self.probe.close();
+        self.buffer = Vec::new();
+    }
+
+    /// Mount points with their file systems, for the summary.
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().map(|columns| &columns.mount)
+    }
+
+    fn find_mounts(&mut self, row: &mut Row) {
+        if std::mem::replace(&mut self.has_mounts, true) {
+            return;
+        }
+        for mount in mounts::local_mounts(&self.root) {
+            let metrics = [Metric::MountTotalBytes, Metric::MountUsedBytes, Metric::MountFreeBytes];
+            let index = add_columns(row, EntityKind::Mount, &mount.path, &metrics);
+            self.mounts.push(MountColumns { mount, index });
+        }
+    }
+
+    pub(crate) fn read(&mut self, row: &mut Row, now_ns: u64, is_last: bool) {
+        // A run that ends before the machine was read cannot tell how its counters and disks moved.
+        if is_last && !self.probe.was_read() {
+            self.probe.read_levels();
+        } else {
+            self.find_mounts(row);
+            self.probe.read();
+        }
+        let reading = &self.probe.reading;
+        let tick_ns = self.scale.tick_ns;
+        let cpu = |pick: fn(&crate::linux::proc::system::CpuTicks) -> u64| {
+            reading.cpu.as_ref().map(|cpu| pick(cpu) * tick_ns)
+        };
+        let sum = |list: &[Traffic], pick: fn(&Traffic) -> u64| {
+            Some(list.iter().filter(|entry| entry.in_sum).map(pick).sum::<u64>())
+        };
+        let us = |value: Option<u64>| value.map(|us| us * 1000);
+        let raws = [
+            (Metric::CpuNs, cpu(|cpu| cpu.busy())),
+            (Metric::CpuUserNs, cpu(|cpu| cpu.user)),
+            (Metric::CpuSystemNs, cpu(|cpu| cpu.system)),
+            (Metric::CpuIowaitNs, cpu(|cpu| cpu.iowait)),
+            (Metric::CpuStealNs, cpu(|cpu| cpu.steal)),
+            (Metric::Forks, reading.forks),
+            (Metric::PsiCpuSomeNs, us(reading.psi_cpu_some_us)),
+            (Metric::PsiMemorySomeNs, us(reading.psi_memory_us.0)),
+            (Metric::PsiMemoryFullNs, us(reading.psi_memory_us.1)),
+            (Metric::PsiIoSomeNs, us(reading.psi_io_us.0)),
+            (Metric::PsiIoFullNs, us(reading.psi_io_us.1)),
+        ];
+        for (counter, (metric, raw)) in self.scalars.iter_mut().zip(raws) {
+            row.set(Scope::System, metric, raw.map(|raw| counter.take(raw)));
+        }
+        let memory = &reading.memory;
+        let used =
+            memory.total_bytes.zip(memory.available_bytes).map(|(total, free)| total.saturating_sub(free));
+        let cached = memory.cached_bytes.map(|cached| cached + memory.reclaimable_bytes.unwrap_or_default());
+        let swap_used =
+            memory.swap_total_bytes.zip(memory.swap_free_bytes).map(|(total, free)| total - free.min(total));
+        for (metric, value) in [
+            (Metric::MemoryTotalBytes, memory.total_bytes),
+            (Metric::MemoryUsedBytes, used),
+            (Metric::MemoryFreeBytes, memory.free_bytes),
+            (Metric::MemoryAvailableBytes, memory.available_bytes),
+            (Metric::MemoryBuffersBytes, memory.buffers_bytes),
+            (Metric::MemoryCachedBytes, cached),
+            (Metric::MemoryActiveBytes, memory.active_bytes),
+            (Metric::MemoryInactiveBytes, memory.inactive_bytes),
+            (Metric::SwapTotalBytes, memory.swap_total_bytes),
+            (Metric::SwapBytes, swap_used),
+            (Metric::Load1Milli, reading.load1_milli),
+            (Metric::Threads, reading.tasks),
+        ] {
+            row.set(Scope::System, metric, value);
+        }
+        if now_ns >= self.opened_at_ns + COUNT_AFTER_NS && is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS)
+        {
+            self.counted_at_ns = Some(now_ns);
+            let mut processes = 0;
+            let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
+            row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
+        }
+        let traffic = [
+            (Metric::DiskReadBytes, sum(&reading.disks, |disk| disk.in_bytes), 11),
+            (Metric::DiskWriteBytes, sum(&reading.disks, |disk| disk.out_bytes), 12),
+        ];
+        for (metric, raw, slot) in traffic {
+            let counter = &mut self.scalars[slot];
+            row.set(Scope::System, metric, raw.map(|raw| counter.take(raw)));
+        }
+        let disk_metrics = [Metric::DiskReadBytes, Metric::DiskWriteBytes];
+        update_devices(&mut self.disks, &reading.disks, row, EntityKind::Disk, disk_metrics);
+        let network_metrics = [Metric::NetReceiveBytes, Metric::NetTransmitBytes];
+        update_devices(&mut self.networks, &reading.networks, row, EntityKind::Network, network_metrics);
+        // Interfaces come and go: the sum is taken over their own counters, so that none drags it back.
+        let counted = |device: &&Device| device.name != "lo";
+        let received = self.networks.iter().filter(counted).map(|device| device.in_counter.total).sum();
+        let sent = self.networks.iter().filter(counted).map(|device| device.out_counter.total).sum();
+        row.set(Scope::System, Metric::NetReceiveBytes, Some(received));
+        row.set(Scope::System, Metric::NetTransmitBytes, Some(sent));
+        for (core, ticks) in &reading.cores {
+            let at = self.cores.iter().position(|known| known.0 == *core).unwrap_or_else(|| {
+                let index = add_columns(row, EntityKind::Core, &core.to_string(), &[Metric::CoreBusyNs]);
+                self.cores.push((*core, index, Counter::default()));
+                self.cores.len() - 1
+            });
+            let (_, index, counter) = &mut self.cores[at];
+            row.values[*index] = Some(counter.take(ticks.busy() * tick_ns));
+        }
+        let mounts_period_ns = if is_last { COUNT_PERIOD_NS } else { MOUNTS_PERIOD_NS };
+        if is_due(self.mounts_at_ns, now_ns, mounts_period_ns) {
+            self.mounts_at_ns = Some(now_ns);
+            for columns in &self.mounts {
+                let space = mounts::space(&columns.mount.path);
+                row.values[columns.index] = space.map(|space| space.total_bytes);
+                row.values[columns.index + 1] = space.map(|space| space.used_bytes);
+                row.values[columns.index + 2] = space.map(|space| space.free_bytes);
+            }
+        }
+    }
+}
+
+/// Columns of one entity, side by side; the index of the first.
+fn add_columns(row: &mut Row, kind: EntityKind, name: &str, metrics: &[Metric]) -> usize {
+    let first = row.columns.len();
+    for metric in metrics {
+        row.add(Column::entity(Scope::System, *metric, kind, name));
+    }
+    first
+}
+
+fn update_devices(
+    known: &mut Vec<Device>,
+    reading: &[Traffic],
+    row: &mut Row,
+    kind: EntityKind,
+    metrics: [Metric; 2],
+) {
+    for traffic in reading {
+        let at = known.iter().position(|device| device.name == traffic.name).unwrap_or_else(|| {
+            let index = add_columns(row, kind, &traffic.name, &metrics);
+            let (in_counter, out_counter) = Default::default();
+            known.push(Device { name: traffic.name.clone(), index, in_counter, out_counter });
+            known.len() - 1
+        });
+        let device = &mut known[at];
+        row.values[device.index] = Some(device.in_counter.take(traffic.in_bytes));
+        row.values[device.index + 1] = Some(device.out_counter.take(traffic.out_bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_that_runs_backwards_leaves_a_gap() {
+        let mut counter = Counter::default();
+        assert_eq!(counter.take(100), 0);
+        assert_eq!(counter.take(150), 50);
+        assert_eq!(counter.take(10), 50);
+        assert_eq!(counter.take(25), 65);
+    }
+}

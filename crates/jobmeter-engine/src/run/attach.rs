@@ -1,0 +1,167 @@
+//! Measuring a process that runs already, from outside: until it ends, for a time, or until told to stop.
+
+use crate::account::finish::Ending;
+use crate::linux::control::Pid;
+use crate::linux::pidfd;
+use crate::linux::proc::status;
+use crate::linux::sys;
+use crate::meter::{Meter, Target};
+use crate::run::cadence::Cadence;
+use crate::run::spawn::SignalPlan;
+use jobmeter_model::summary::{Limits, RunInfo, Summary};
+use jobmeter_model::verdict;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Why a pid cannot be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetError {
+    NotThere(i32),
+    /// It is a thread of this process.
+    Thread {
+        tid: i32,
+        pid: i32,
+    },
+    /// A kernel thread: it has no memory of its own and no children.
+    Kernel(i32),
+}
+
+impl std::fmt::Display for TargetError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TargetError::NotThere(pid) => write!(f, "there is no process {pid}; it may have ended already"),
+            TargetError::Thread { tid, pid } => {
+                write!(f, "{tid} is a thread of process {pid}; attach to {pid} instead")
+            }
+            TargetError::Kernel(pid) => write!(f, "{pid} is a kernel thread, which has nothing to measure"),
+        }
+    }
+}
+
+impl std::error::Error for TargetError {}
+
+/// Whether `pid` is a process that can be measured.
+pub fn check_target(pid: i32) -> Result<(), TargetError> {
+    let mut buffer = [0u8; 4096];
+    if pid <= 0 {
+        return Err(TargetError::NotThere(pid));
+    }
+    let status = sys::read_proc(pid, "status", &mut buffer).map_err(|_| TargetError::NotThere(pid))?;
+    let status = status::parse(status);
+    match status.group_pid {
+        Some(group) if group != pid as u64 => Err(TargetError::Thread { tid: pid, pid: group as i32 }),
+        _ => {
+            const PF_KTHREAD: u64 = 0x0020_0000;
+            let stat =
+                sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::linux::proc::stat::parse);
+            match stat {
+                None => Err(TargetError::NotThere(pid)),
+                Some(stat) if stat.flags & PF_KTHREAD != 0 => Err(TargetError::Kernel(pid)),
+                Some(_) => Ok(()),
+            }
+        }
+    }
+}
+
+/// The arguments of a running process; empty where they cannot be read.
+pub fn command_of(pid: i32) -> Vec<std::ffi::OsString> {
+    use std::os::unix::ffi::OsStringExt;
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let trimmed = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
+    if trimmed.is_empty() {
+        return Vec::new();
+    }
+    trimmed.split(|byte| *byte == 0).map(|word| std::ffi::OsString::from_vec(word.to_vec())).collect()
+}
+
+/// Whether the process has ended and its parent has not reaped it yet, which may take for ever.
+fn is_zombie(pid: i32) -> bool {
+    let mut buffer = [0u8; 4096];
+    let stat = sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::linux::proc::stat::parse);
+    stat.is_some_and(|stat| stat.state == b'Z')
+}
+
+/// What ended the watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchEnd {
+    ProcessEnded,
+    TimeUp,
+    /// By a signal to us.
+    Told(i32),
+}
+
+pub struct Watch {
+    pub meter: Meter,
+    cadence: Cadence,
+    signals: SignalPlan,
+    pid: i32,
+    /// Readable when the process has ended; `None` where there was no descriptor to be had.
+    exit: Option<OwnedFd>,
+    deadline_ns: Option<u64>,
+}
+
+impl Watch {
+    pub fn start(pid: i32, interval_ns: Option<u64>, duration_ns: Option<u64>) -> io::Result<Watch> {
+        let signals = SignalPlan::install()?;
+        let exit = Pid::new(pid).and_then(|pid| pidfd::open(pid).ok());
+        let meter = Meter::start(Target::Attached(pid))
+            .ok_or_else(|| io::Error::other(TargetError::NotThere(pid).to_string()))?;
+        let now_ns = sys::monotonic_ns();
+        let cadence = Cadence::start(interval_ns, now_ns);
+        let deadline_ns = duration_ns.map(|duration_ns| now_ns + duration_ns);
+        Ok(Watch { meter, cadence, signals, pid, exit, deadline_ns })
+    }
+
+    /// Until the process has ended, the time is up, or a signal tells us to stop.
+    pub fn run(&mut self) -> WatchEnd {
+        loop {
+            let interval_ns = self.cadence.interval_ns();
+            let meter = &mut self.meter;
+            self.cadence.run_if_due(|| {
+                meter.set_interval_ns(interval_ns);
+                meter.tick();
+            });
+            if !self.meter.has_main() {
+                return WatchEnd::ProcessEnded;
+            }
+            if self.exit.is_none() && is_zombie(self.pid) {
+                self.meter.last_tick();
+                return WatchEnd::ProcessEnded;
+            }
+            if self.deadline_ns.is_some_and(|deadline_ns| sys::monotonic_ns() >= deadline_ns) {
+                return WatchEnd::TimeUp;
+            }
+            let until_ns = self.deadline_ns.unwrap_or(u64::MAX).min(self.cadence.due_ns());
+            let exit = self.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            let fds = [self.signals.as_raw_fd(), exit];
+            // A wait that failed has slept a little: signals, the clock and the process are looked at again.
+            let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
+            while let Some(arrived) = self.signals.next() {
+                if matches!(arrived.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT) {
+                    return WatchEnd::Told(arrived.signal);
+                }
+            }
+            if ready & 2 != 0 {
+                // A zombie for as long as its parent leaves it there: read now.
+                self.meter.last_tick();
+                return WatchEnd::ProcessEnded;
+            }
+        }
+    }
+
+    pub fn finish(&mut self, info: &RunInfo, limits: Limits, end: WatchEnd) -> Summary {
+        if end != WatchEnd::ProcessEnded {
+            self.meter.last_tick();
+        }
+        self.meter.late_ticks = self.cadence.late_ticks;
+        self.meter.skipped_ticks = self.cadence.skipped_ticks;
+        let verdict = match end {
+            WatchEnd::ProcessEnded => {
+                verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
+            }
+            _ => verdict::of_watch("detached", "measured for a while; the process goes on"),
+        };
+        let ending = Ending { verdict, limits, ended_ns: sys::monotonic_ns(), fork_floor_bytes: 0 };
+        self.meter.finish(info, ending)
+    }
+}

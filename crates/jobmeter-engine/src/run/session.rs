@@ -1,0 +1,298 @@
+//! A meter on a thread of its own, for programs that measure themselves or others while they go on. The
+//! thread blocks all signals, never touches an interpreter's lock and never keeps the program alive.
+
+use crate::account::finish::{Ending, Settled};
+use crate::linux::control::{self, Pid};
+use crate::linux::pidfd;
+use crate::linux::sys::{self, EventFd};
+use crate::meter::{Extra, Meter, Target};
+use crate::run::cadence::Cadence;
+use jobmeter_model::event::{MarkKind, Sink};
+use jobmeter_model::summary::{Limits, RunInfo, Summary};
+use jobmeter_model::verdict;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+struct Shared {
+    /// Gone once the session has ended.
+    meter: Mutex<Option<Box<Meter>>>,
+    wake: EventFd,
+    /// The thread, once it runs; 0 before.
+    tid: AtomicI32,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Meter>>> {
+        // A panic elsewhere leaves numbers behind that are still the best we have.
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Meter) -> T) -> Option<T> {
+        self.lock().as_deref_mut().map(work)
+    }
+}
+
+/// What to measure, and how.
+pub struct SessionConfig {
+    pub target: Target,
+    /// Fixed distance of ticks, or adaptive.
+    pub interval_ns: Option<u64>,
+    pub sinks: Vec<Box<dyn Sink + Send>>,
+    pub extras: Vec<Box<dyn Extra>>,
+    pub inbox: Option<Inbox>,
+}
+
+/// A descriptor that the thread also waits on, such as the pipe of marks; `deliver` is called, without any
+/// lock held, when it is readable. It stays open until the session has ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Inbox {
+    pub fd: RawFd,
+    pub deliver: fn(),
+}
+
+pub struct Session {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<(u64, u64)>>,
+    info: RunInfo,
+    limits: Limits,
+    /// A forked copy of the program has the memory but not the thread: there the session is inert.
+    creator_pid: u32,
+}
+
+impl Session {
+    /// Reads the job's counters before it returns, so that what follows is measured from here. The rest of the first
+    /// tick, which is the machine's, is the thread's to take.
+    pub fn start(config: SessionConfig, info: RunInfo, limits: Limits) -> io::Result<Session> {
+        let mut meter = Meter::start(config.target)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such process"))?;
+        meter.be_guest();
+        for sink in config.sinks {
+            meter.add_sink(sink);
+        }
+        for extra in config.extras {
+            meter.add_extra(extra);
+        }
+        let cadence = Cadence::start(config.interval_ns, sys::monotonic_ns());
+        meter.set_interval_ns(cadence.interval_ns());
+        meter.begin();
+        let watched = match config.target {
+            Target::Attached(pid) => Pid::new(pid).and_then(|pid| pidfd::open(pid).ok()),
+            _ => None,
+        };
+        let shared = Arc::new(Shared {
+            meter: Mutex::new(Some(Box::new(meter))),
+            wake: EventFd::new()?,
+            tid: AtomicI32::new(0),
+        });
+        let for_thread = Arc::clone(&shared);
+        let _masked = AllSignalsBlocked::new();
+        let thread = std::thread::Builder::new()
+            .name("jobmeter".to_owned())
+            .stack_size(256 * 1024)
+            .spawn(move || tick_until_woken(&for_thread, cadence, watched.as_ref(), config.inbox))?;
+        Ok(Session { shared, thread: Some(thread), info, limits, creator_pid: std::process::id() })
+    }
+
+    pub fn is_inert(&self) -> bool {
+        self.creator_pid != std::process::id()
+    }
+
+    pub fn info(&self) -> &RunInfo {
+        &self.info
+    }
+
+    /// Takes a tick at once and stores the mark with it.
+    pub fn mark(&self, name: &str, kind: MarkKind) {
+        if !self.is_inert() {
+            // SAFETY: gettid cannot fail.
+            let tid = unsafe { libc::gettid() };
+            self.shared.with(|meter| meter.mark(name, kind, std::process::id() as i32, tid));
+        }
+    }
+
+    /// A mark that came from another process.
+    pub fn mark_of(&self, mark: &crate::run::marks::Mark) {
+        if !self.is_inert() {
+            self.shared.with(|meter| meter.mark(&mark.name, mark.kind, mark.pid, mark.tid));
+        }
+    }
+
+    /// See [`Meter::warn`].
+    pub fn warn(&self, kind: &str, text: String) {
+        if !self.is_inert() {
+            self.shared.with(|meter| meter.warn(kind, text));
+        }
+    }
+
+    /// Whether the measured process is still there.
+    pub fn target_lives(&self) -> bool {
+        !self.is_inert() && self.shared.with(|meter| meter.has_main()) == Some(true)
+    }
+
+    /// The first tick is whole when this returns.
+    pub fn catch_up(&self) {
+        if !self.is_inert() {
+            self.shared.with(Meter::complete_first_tick);
+        }
+    }
+
+    /// The summary up to this moment.
+    pub fn snapshot(&self) -> Option<Summary> {
+        if self.is_inert() {
+            return None;
+        }
+        self.shared.with(|meter| {
+            meter.tick();
+            meter.snapshot(&self.info)
+        })
+    }
+
+    /// Ends the measurement. `None` in a forked copy, which has nothing to end. What it takes to make figures of
+    /// the counters can wait until somebody asks: see [`Ended::summary`].
+    pub fn stop(mut self) -> Option<Ended> {
+        if self.is_inert() {
+            // The thread does not exist here: joining it would wait for ever.
+            std::mem::forget(self.thread.take());
+            return None;
+        }
+        // From here on the thread finds nothing to read.
+        let mut meter = self.shared.lock().take()?;
+        // It goes when the program's threads are counted, and while the rest is read.
+        meter.last_tick_with(|| self.shared.wake.notify());
+        let verdict = if meter.has_main() {
+            verdict::of_watch("detached", "measured to the end of the block; the process goes on")
+        } else {
+            verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
+        };
+        let ending = Ending {
+            verdict,
+            limits: std::mem::take(&mut self.limits),
+            ended_ns: sys::monotonic_ns(),
+            fork_floor_bytes: 0,
+        };
+        let settled = meter.settle(ending);
+        meter.retire();
+        if let Some(Ok((late_ticks, skipped_ticks))) = self.thread.take().map(JoinHandle::join) {
+            meter.late_ticks = late_ticks;
+            meter.skipped_ticks = skipped_ticks;
+        }
+        wait_until_gone(self.shared.tid.load(Ordering::Relaxed));
+        meter.leave_threads();
+        Some(Ended { meter, info: std::mem::take(&mut self.info), settled })
+    }
+}
+
+/// A measurement that has ended: it holds no descriptor and no thread, only numbers.
+pub struct Ended {
+    meter: Box<Meter>,
+    info: RunInfo,
+    settled: Settled,
+}
+
+impl Ended {
+    pub fn summary(mut self) -> Summary {
+        self.meter.sum_up(&self.info, self.settled)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        match self.thread.take() {
+            Some(thread) if self.creator_pid == std::process::id() => {
+                self.shared.wake.notify();
+                drop(thread.join());
+            }
+            other => std::mem::forget(other),
+        }
+    }
+}
+
+/// The machine is first looked at so long after the start. Its counters move in steps of 10 ms: they have nothing to say
+/// about a block that is over by then.
+const FIRST_LOOK_NS: u64 = 1_000_000;
+
+fn tick_until_woken(
+    shared: &Shared,
+    mut cadence: Cadence,
+    watched: Option<&OwnedFd>,
+    inbox: Option<Inbox>,
+) -> (u64, u64) {
+    // SAFETY: gettid cannot fail.
+    shared.tid.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    let inbox_fd = inbox.map_or(-1, |inbox| inbox.fd);
+    let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
+    let mut first_look_ns = Some(sys::monotonic_ns() + FIRST_LOOK_NS);
+    loop {
+        let fds = [shared.wake.as_raw_fd(), exit, inbox_fd];
+        let until_ns = first_look_ns.unwrap_or(u64::MAX).min(cadence.due_ns());
+        // A wait that failed has slept a little: the clock and the meter are asked all the same.
+        let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
+        if ready & 1 != 0 || shared.lock().is_none() {
+            break;
+        }
+        if first_look_ns.take().is_some() {
+            shared.with(Meter::complete_first_tick);
+        }
+        if ready & 2 != 0 {
+            // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
+            shared.with(Meter::tick);
+            exit = -1;
+        }
+        if ready & 4 != 0
+            && let Some(inbox) = inbox
+        {
+            (inbox.deliver)();
+        }
+        let interval_ns = cadence.interval_ns();
+        cadence.run_if_due(|| {
+            shared.with(|meter| {
+                meter.set_interval_ns(interval_ns);
+                meter.tick();
+            });
+        });
+    }
+    (cadence.late_ticks, cadence.skipped_ticks)
+}
+
+/// A thread that was joined is counted by the kernel for a few microseconds more, and longer where it has to wait for
+/// its turn: until then it would pass for one of the program's.
+fn wait_until_gone(tid: i32) {
+    const MOST_TURNS: u32 = 1000;
+    // Some 20 µs: on a busy machine, whoever gives way at once waits for milliseconds.
+    const EAGER_TURNS: u32 = 50;
+    for turn in 0..MOST_TURNS {
+        if !Pid::new(tid).is_some_and(control::is_own_thread) {
+            return;
+        }
+        if turn >= EAGER_TURNS {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// A thread that is made while this lives gets no signal: they are the program's.
+struct AllSignalsBlocked(libc::sigset_t);
+
+impl AllSignalsBlocked {
+    fn new() -> AllSignalsBlocked {
+        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
+        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: both sets are zeroed plain data, filled by the calls.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            AllSignalsBlocked(before.assume_init())
+        }
+    }
+}
+
+impl Drop for AllSignalsBlocked {
+    fn drop(&mut self) {
+        // SAFETY: gives back the mask that was in force.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}

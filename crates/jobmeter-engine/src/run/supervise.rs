@@ -1,0 +1,470 @@
+//! Running a job under the meter: one loop over signals, the clock and marks; no thread.
+
+use crate::account::finish::Ending;
+use crate::linux::cgroup::{JobGroup, Membership};
+use crate::linux::control::{self, Pid, Waiting};
+use crate::linux::perf_ring::PerfRing;
+use crate::linux::pidfd;
+use crate::linux::sys;
+use crate::linux::trim;
+use crate::meter::Meter;
+use crate::run::cadence::Cadence;
+use crate::run::job::Job;
+use crate::run::marks::MarkReceiver;
+use crate::run::plain;
+use crate::run::sentinel::{Sentinel, SignalSet};
+use crate::run::spawn::{Arrived, SpawnError};
+use jobmeter_model::summary::{Limits, RunInfo, Summary};
+use jobmeter_model::units::{format_count, format_duration_ns};
+use jobmeter_model::verdict::{self, Circumstances};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
+const CLOCK_AFTER_NS: u64 = 250_000_000;
+
+/// Shorter jobs are over before the memory could matter.
+const TRIM_AFTER_NS: u64 = 20_000_000;
+
+/// A job under the meter.
+pub struct Supervisor<'job> {
+    pub meter: Meter,
+    job: &'job mut Job,
+    sentinel: Option<Sentinel>,
+    /// Signals of the whole group that a former sentinel saw and that are still to arrive here.
+    group_signals: SignalSet,
+    /// Our resident memory at the fork: the child's ru_maxrss never shows less.
+    fork_floor_bytes: u64,
+    cadence: Cadence,
+    marks: Option<MarkReceiver>,
+    /// Kind and text; emitted once the sinks are there.
+    early_warnings: Vec<(&'static str, String)>,
+    membership: Membership,
+    limits: Limits,
+    oom_kills_before: Option<u64>,
+    wants_clock: bool,
+    has_trimmed: bool,
+    timeout: TimeoutState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeoutState {
+    Waiting,
+    Asked,
+    Killed,
+}
+
+/// What there is to do besides a tick.
+struct Ready {
+    signals: bool,
+    marks: bool,
+    /// The main process has ended.
+    exit: bool,
+}
+
+/// How the main process ended.
+#[derive(Debug, Clone, Copy)]
+struct MainEnd {
+    status: Option<i32>,
+    ended_ns: u64,
+}
+
+/// How it went.
+pub struct Outcome {
+    /// As `wait` gives it; `None` when somebody else took it and the kernel does not keep it.
+    pub status: Option<i32>,
+    pub timed_out: bool,
+    pub ended_ns: u64,
+    /// Descendants that live on: pid and name.
+    pub remaining: Vec<(i32, String)>,
+}
+
+impl<'job> Supervisor<'job> {
+    /// Puts a meter on a job that was just started. The first tick is taken when [`Supervisor::run`] begins. An error
+    /// says that the command could not be executed.
+    pub fn new(job: &'job mut Job) -> Result<Supervisor<'job>, SpawnError> {
+        let pid = job.spawned.pid;
+        // First of all: a job of a millisecond is seen alive now or never.
+        let (mut meter, trouble) = Meter::start_child(pid.get());
+        let mut early_warnings: Vec<_> = trouble.map(|text| ("unreadable", text)).into_iter().collect();
+        // As early as can be: a signal to the whole group that comes before it may reach the job twice. A job that is
+        // over already gets no more signals.
+        let mut sentinel = None;
+        if job.options.wait_descendants || control::peek_child(Some(pid)) == Waiting::NoneEnded {
+            sentinel = Sentinel::start();
+        }
+        if let Some(sentinel) = &sentinel {
+            meter.exclude(sentinel.pid());
+        }
+        // Right after the fork, for the job does not wait for it.
+        let fork_floor_bytes = sys::own_usage().1;
+        meter.set_started_ns(job.spawned.started_ns);
+        let (group, events, marks) = match job.sources.take() {
+            Some(sources) => {
+                early_warnings.extend(sources.marks_doubt.map(|text| ("marks", text)));
+                (sources.group, sources.events, sources.marks)
+            }
+            None => (None, Some(Err("the job was supervised before".to_owned())), None),
+        };
+        match events {
+            Some(events) => meter.set_process_events(events),
+            None => meter.set_late_process_events(PerfRing::open_machine()),
+        }
+        let wants_clock = job.options.use_perf && group.is_none();
+        let membership = Membership::read(Path::new("/"), "self");
+        // A group of the job's own starts at nought.
+        let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
+        let limits = job_limits(&membership);
+        meter.set_group(group);
+        let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns).with_early_tick();
+        job.spawned.wait_exec()?;
+        Ok(Supervisor {
+            meter,
+            job,
+            sentinel,
+            group_signals: SignalSet::default(),
+            fork_floor_bytes,
+            cadence,
+            marks,
+            early_warnings,
+            membership,
+            limits,
+            oom_kills_before,
+            wants_clock,
+            has_trimmed: false,
+            timeout: TimeoutState::Waiting,
+        })
+    }
+
+    pub fn pid(&self) -> Pid {
+        self.job.spawned.pid
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Until the job has ended (and its descendants, when they are waited for).
+    pub fn run(&mut self) -> Outcome {
+        let mut main: Option<MainEnd> = None;
+        for (kind, text) in std::mem::take(&mut self.early_warnings) {
+            self.meter.warn(kind, text);
+        }
+        loop {
+            let ready = self.wait_for_something();
+            while let Some(arrived) = if ready.signals { self.job.signals.next() } else { None } {
+                // A main process that has ended takes no signal any more.
+                if arrived.signal != libc::SIGCHLD {
+                    main = self.reap_children().or(main);
+                }
+                self.handle_signal(arrived, main.is_some());
+            }
+            // Signals merge and may be lost behind each other; children are asked for directly.
+            main = self.reap_children().or(main);
+            if ready.exit && main.is_none() {
+                main = self.missed_end();
+            }
+            if let Some(end) = main
+                && (!self.job.options.wait_descendants || self.meter.process_count() == 0)
+            {
+                if let Some(sentinel) = &self.sentinel {
+                    sentinel.dismiss();
+                }
+                let remaining = self.meter.living_descendants().collect();
+                let timed_out = self.timeout != TimeoutState::Waiting;
+                let ended_ns =
+                    if self.job.options.wait_descendants { sys::monotonic_ns() } else { end.ended_ns };
+                plain::set_under_way(None);
+                return Outcome { status: end.status, timed_out, ended_ns, remaining };
+            }
+            if ready.marks {
+                self.take_marks();
+            }
+            self.tick_if_due();
+            self.enforce_time_limit();
+        }
+    }
+
+    fn wait_for_something(&mut self) -> Ready {
+        let marks = self.marks.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let exit = self.job.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let until_ns = self.job.deadline_ns.unwrap_or(u64::MAX).min(self.cadence.due_ns());
+        let fds = [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd()];
+        match sys::wait_readable(&fds, Some(until_ns)) {
+            Ok(ready) => {
+                if ready & 8 != 0 {
+                    self.meter.wake_by_events();
+                }
+                // Without a descriptor of the process, each look asks for it.
+                let exit = ready & 4 != 0 || exit == -1;
+                Ready { signals: ready & 1 != 0, marks: ready & 2 != 0, exit }
+            }
+            // It has slept a little: everything is looked at.
+            Err(_) => Ready { signals: true, marks: true, exit: true },
+        }
+    }
+
+    /// The end of the main process when it was not ours to reap: a library in our process may ignore SIGCHLD, and
+    /// then the kernel reaps our children itself. `None` while it is there.
+    fn missed_end(&mut self) -> Option<MainEnd> {
+        if let Some(reaped) = self.meter.reap(self.pid().get()) {
+            return Some(self.note_end(Some(reaped.status)));
+        }
+        match control::reap(self.pid()) {
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
+                self.meter.lose_main("somebody else in our process has reaped the job");
+                let status = self.job.exit.as_ref().and_then(pidfd::wait_status);
+                Some(self.note_end(status))
+            }
+            _ => None,
+        }
+    }
+
+    fn note_end(&mut self, status: Option<i32>) -> MainEnd {
+        self.job.exit = None;
+        MainEnd { status, ended_ns: sys::monotonic_ns() }
+    }
+
+    /// Passes on what was meant for the job and did not reach it by itself.
+    fn handle_signal(&mut self, arrived: Arrived, main_is_gone: bool) {
+        let signal = arrived.signal;
+        if signal == libc::SIGCHLD {
+            return self.follow_stop();
+        }
+        if self.group_got(arrived) {
+            return;
+        }
+        if main_is_gone && !self.job.options.wait_descendants {
+            return;
+        }
+        if main_is_gone {
+            for (pid, _) in self.meter.living_descendants() {
+                send_to(pid, signal);
+            }
+        } else {
+            send_to(self.pid().get(), signal);
+        }
+    }
+
+    /// Ends and reaps it; its pid may now become a process of the job.
+    fn retire_sentinel(&mut self, former: Sentinel) {
+        let pid = former.pid();
+        drop(former);
+        self.meter.include(pid);
+    }
+
+    /// The terminal, a shell or a scheduler sent it to the whole group: the job has it already.
+    fn group_got(&mut self, arrived: Arrived) -> bool {
+        let was_noted = self.group_signals.take(arrived.signal);
+        let Some(sentinel) = &self.sentinel else { return was_noted || !arrived.by_user };
+        let is_pending = match was_noted || !arrived.by_user {
+            true => sentinel.pending().has(arrived.signal),
+            false => sentinel.has(arrived.signal),
+        };
+        if is_pending {
+            self.renew_sentinel(arrived.signal);
+        }
+        was_noted || is_pending || !arrived.by_user
+    }
+
+    /// A sentinel keeps its signals pending for ever: a new one takes its place. What else the group got meanwhile will
+    /// arrive here too, and is noted.
+    fn renew_sentinel(&mut self, handled: i32) {
+        let Some(former) = self.sentinel.take() else { return };
+        self.sentinel = Sentinel::start();
+        if let Some(sentinel) = &self.sentinel {
+            self.meter.exclude(sentinel.pid());
+        }
+        // After the new one was started: what comes now is pending there.
+        let mut others = former.pending();
+        others.take(handled);
+        self.group_signals.add(others);
+        self.retire_sentinel(former);
+    }
+
+    /// When the terminal stopped the job, we stop too, so that the shell gets its prompt back.
+    fn follow_stop(&self) {
+        while let Some((code, signal)) = control::take_stop_report(self.pid()) {
+            let by_terminal = matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+            if code == libc::CLD_STOPPED && by_terminal && has_terminal() {
+                self.job.signals.stop_by(signal);
+            }
+        }
+    }
+
+    /// Reaps everything that has ended; returns main when it was among them.
+    fn reap_children(&mut self) -> Option<MainEnd> {
+        let mut main = None;
+        while let Waiting::Ended(pid, status) = control::peek_child(None) {
+            if let Some(sentinel) = self.sentinel.take_if(|sentinel| sentinel.pid() == pid) {
+                // Somebody killed it: without one, signals are judged by their sender alone.
+                self.retire_sentinel(sentinel);
+                continue;
+            }
+            if pid == self.pid() {
+                // While it is still a zombie its last figures can be read.
+                self.meter.last_tick();
+            }
+            let is_reaped = self.meter.reap(pid.get()).is_some();
+            if pid == self.pid() {
+                if !is_reaped {
+                    self.meter.lose_main("the kernel does not let us reap the job");
+                }
+                main = Some(self.note_end(Some(status)));
+            }
+            if !is_reaped {
+                break;
+            }
+        }
+        main
+    }
+
+    fn take_marks(&mut self) {
+        let meter = &mut self.meter;
+        if let Some(marks) = &mut self.marks {
+            marks.each(|mark| meter.mark(&mark.name, mark.kind, mark.pid, mark.tid));
+        }
+    }
+
+    fn tick_if_due(&mut self) {
+        let meter = &mut self.meter;
+        if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
+            self.has_trimmed = true;
+            trim::give_back_code();
+        }
+        meter.set_interval_ns(self.cadence.interval_ns());
+        let ticked = self.cadence.run_if_due(|| meter.tick());
+        if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {
+            self.wants_clock = false;
+            meter.open_inherited_clocks();
+        }
+        if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
+            let already = self.meter.sums.warnings.iter().any(|warning| warning.kind == "thinned");
+            if !already {
+                let text = format!(
+                    "a tick over {} processes costs {}: ticks are taken every {} to stay light",
+                    format_count(self.meter.process_count() as u64),
+                    format_duration_ns(cost_ns),
+                    format_duration_ns(interval_ns)
+                );
+                self.meter.warn("thinned", text);
+            }
+        }
+    }
+
+    fn enforce_time_limit(&mut self) {
+        let Some(deadline_ns) =
+            self.job.deadline_ns.filter(|deadline_ns| sys::monotonic_ns() >= *deadline_ns)
+        else {
+            return;
+        };
+        self.meter.tick();
+        match self.timeout {
+            TimeoutState::Waiting => {
+                self.timeout = TimeoutState::Asked;
+                self.signal_tree(libc::SIGTERM);
+                self.signal_tree(libc::SIGCONT);
+                self.job.deadline_ns = Some(deadline_ns.saturating_add(self.job.options.grace_ns));
+            }
+            TimeoutState::Asked | TimeoutState::Killed => {
+                self.timeout = TimeoutState::Killed;
+                if !self.meter.group.as_ref().is_some_and(JobGroup::kill) {
+                    self.signal_tree(libc::SIGKILL);
+                }
+                // Forked while we killed: looked for again until the tree is empty.
+                self.job.deadline_ns = Some(sys::monotonic_ns() + 20_000_000);
+            }
+        }
+    }
+
+    fn signal_tree(&self, signal: i32) {
+        let processes = self.meter.tree.processes.iter().map(|process| process.id.pid);
+        processes.for_each(|pid| send_to(pid, signal));
+        // A main process that could not be read is in no tree. Until we reap it, its pid is its own.
+        if self.meter.is_main_missing && control::look_at(self.pid()) != Waiting::NoChild {
+            send_to(self.pid().get(), signal);
+        }
+    }
+
+    /// Ends the measurement and says what it found.
+    pub fn finish(&mut self, info: &RunInfo, outcome: &Outcome) -> Summary {
+        self.meter.late_ticks = self.cadence.late_ticks;
+        self.meter.skipped_ticks = self.cadence.skipped_ticks;
+        if !outcome.remaining.is_empty() {
+            let text = describe_remaining(&outcome.remaining);
+            self.meter.warn("descendants_remain", text);
+        }
+        let oom_kills_now = match &self.meter.group {
+            Some(group) => group.oom_kills(),
+            None => self.membership.oom_kills(),
+        };
+        let oom_kills =
+            oom_kills_now.zip(self.oom_kills_before).map_or(0, |(now, before)| now.saturating_sub(before));
+        let circumstances = Circumstances {
+            timed_out_after_ns: self.job.options.timeout_ns.filter(|_| outcome.timed_out),
+            oom_kills,
+        };
+        let ending = Ending {
+            verdict: match outcome.status {
+                Some(status) => verdict::of_status(status, &circumstances),
+                None => verdict::of_watch("unknown", "the job ended; somebody else took its exit status"),
+            },
+            limits: self.limits.clone(),
+            ended_ns: outcome.ended_ns,
+            fork_floor_bytes: self.fork_floor_bytes,
+        };
+        self.meter.finish(info, ending)
+    }
+}
+
+fn describe_remaining(remaining: &[(i32, String)]) -> String {
+    let mut names: Vec<String> =
+        remaining.iter().take(5).map(|(pid, name)| format!("{name} ({pid})")).collect();
+    if remaining.len() > 5 {
+        names.push(format!("{} more", remaining.len() - 5));
+    }
+    format!(
+        "{} descendant(s) live on and were left alone: {}; --wait-descendants measures them to their end",
+        remaining.len(),
+        names.join(", ")
+    )
+}
+
+/// The limits that bind a job started by this process.
+pub fn job_limits(membership: &Membership) -> Limits {
+    let mut limits = membership.limits();
+    limits.affinity_cores = affinity_cores();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid out-pointer.
+    let got = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };
+    limits.address_space_bytes =
+        (got == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur);
+    limits
+}
+
+/// Cores the scheduler lets this process run on.
+pub fn affinity_cores() -> Option<u32> {
+    // Large enough for 8,192 cores; cpu_set_t alone ends at 1,024.
+    let mut mask = [0u64; 128];
+    // SAFETY: the kernel writes at most the given size.
+    let filled =
+        unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size_of_val(&mask), mask.as_mut_ptr()) };
+    (filled > 0).then(|| mask.iter().map(|word| word.count_ones()).sum())
+}
+
+/// Cores that a job may use: affinity and cgroup quota.
+pub fn usable_cores(limits: &Limits) -> f64 {
+    let affinity = f64::from(limits.affinity_cores.unwrap_or(1).max(1));
+    limits.cgroup_cores.map_or(affinity, |quota| quota.min(affinity))
+}
+
+fn has_terminal() -> bool {
+    sys::open_read(c"/dev/tty").is_ok()
+}
+
+/// A process that is gone needs no signal.
+fn send_to(pid: i32, signal: i32) {
+    if let Some(pid) = Pid::new(pid) {
+        drop(control::send(pid, signal));
+    }
+}
