@@ -150,6 +150,23 @@ test('several runs are compared and overlaid', () => onPage(browser, 'compare.ht
   await page.waitForFunction(() => document.querySelectorAll('#run-1 .plot canvas').length > 5);
 }));
 
+test('runs of one name are a group: median and band, told apart, coloured where a difference was found', () => onPage(browser, 'sets.html', async (page) => {
+  assert.deepEqual(await page.locator('.comparison thead .name').allTextContents(), ['base', 'larger batch']);
+  assert.match(await page.locator('.comparison tr', { hasText: 'Wall time' }).textContent() ?? '', /10\.2 s.*10 s – 10\.5 s.*×1\.29 regression/);
+  const coloured = await page.locator('.comparison .ratio.more, .comparison .ratio.less').allTextContents();
+  assert.equal(coloured.length, 3, coloured.join());
+  const overlaid = page.locator('.plot[data-run="compare"][data-panel="ram"]');
+  assert.deepEqual(await overlaid.locator('.key-label').allTextContents(), ['base, job, median of 6', 'larger batch, job, median of 6']);
+  assert.ok(await colours(overlaid.locator('canvas')) > 20);
+  const tabs = await page.getByRole('tab').allTextContents();
+  assert.equal(new Set(tabs).size, 12, tabs.join());
+  await page.getByText('Each of the 12 runs').click();
+  assert.equal(await page.locator('table.each-run tbody tr').count(), 12);
+  await page.locator('table.each-run a').nth(7).click();
+  assert.ok(await page.locator('#run-7').isVisible());
+  assert.match(await page.locator('#run-7 h1').textContent() ?? '', /^larger batch .* UTC$/);
+}));
+
 test('motion is left out where people ask for it', () => onPage(browser, 'short.html', async (page) => {
   assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).scrollBehavior), 'auto');
 }, { reducedMotion: 'reduce' }));

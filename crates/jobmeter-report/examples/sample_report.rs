@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     page(&dir.join("hostile.html"), std::slice::from_ref(&hostile))?;
     page(&dir.join("short.html"), std::slice::from_ref(&brief))?;
     page(&dir.join("failed.html"), &[failed()])?;
+    page(&dir.join("sets.html"), &sets())?;
     std::fs::write(dir.join("static.html"), html::render_static(std::slice::from_ref(&hostile))?)?;
     for (name, theme) in [("light", plot::Theme::Light), ("dark", plot::Theme::Dark)] {
         let options = plot::PlotOptions { theme, width: 800, ..plot::PlotOptions::default() };
@@ -60,6 +61,20 @@ fn failed() -> RunData {
         series.peak.iter_mut().for_each(|peak| peak.value = 0.0);
     }
     run
+}
+
+/// Six runs each of two versions of a job; the second takes longer and needs more.
+fn sets() -> Vec<RunData> {
+    let run = |place: u64| {
+        let (version, factor) = if place < 6 { ("base", 1.0) } else { ("larger batch", 1.3) };
+        let ticks = if place < 6 { 100 } else { 130 } + place % 6;
+        let factor = factor * (1.0 + (place % 6) as f64 / 100.0);
+        let plan = Plan { ticks, factor, processes: 5, gpu: false, label: version.into(), ..short() };
+        let mut run = synthetic::run(&plan);
+        run.summary.run.started_unix_ns += place * 3_600_000_000_000;
+        run
+    };
+    (0..12).map(run).collect()
 }
 
 /// The short run as the browser tests must find it, taken from the ticks themselves and not from the reduction.

@@ -167,3 +167,25 @@ fn where_no_server_fits_the_page_says_why_and_shows_no_price() {
     assert!(page.contains("No server fits: &lt;b&gt;--vram&lt;/b&gt; is in the way"));
     assert!(!page.contains("Per 1,000 runs"));
 }
+
+#[test]
+fn runs_of_one_name_are_told_apart_by_tags_then_time_then_order() {
+    let named = |started_s: u64, seed: &str| {
+        let mut run = synthetic::run(&Plan { ticks: 5, processes: 1, ..Plan::default() });
+        run.summary.run.started_unix_ns = started_s * 1_000_000_000;
+        run.summary.run.tags.insert("seed".into(), seed.into());
+        run
+    };
+    let notes = |runs: &[jobmeter_report::RunData]| -> Vec<String> {
+        let page = html::render_static(runs).expect("a page");
+        let parts = page.split("<span class=\"note-of-run\"> ").skip(1);
+        parts.map(|part| part[..part.find('<').expect("its end")].to_owned()).collect()
+    };
+    assert_eq!(notes(&[named(60, "1"), named(60, "2")]), ["seed=1", "seed=2"]);
+    let times = notes(&[named(60, "1"), named(120, "1")]);
+    assert_eq!(times, ["1970-01-01 00:01:00 UTC", "1970-01-01 00:02:00 UTC"]);
+    assert_eq!(notes(&[named(60, "1"), named(60, "1")]), ["run 1", "run 2"]);
+    let mut other = named(60, "1");
+    other.label = "another".into();
+    assert_eq!(notes(&[named(60, "1"), other]), Vec::<String>::new());
+}

@@ -80,3 +80,24 @@ fn panels_can_be_chosen_and_mistakes_are_named() {
     assert!(matches!(plot::scene(&[run(false)], &narrow), Err(Error::Size { .. })));
     assert_eq!(plot::scene(&[], &PlotOptions::default()), Err(Error::NoRuns));
 }
+
+#[test]
+fn a_panel_that_stayed_at_zero_is_drawn_only_when_it_is_asked_for() {
+    let mut idle = run(false);
+    for series in idle.series.iter_mut().filter(|series| series.column.metric.info().key.starts_with("net_"))
+    {
+        series
+            .points
+            .iter_mut()
+            .flatten()
+            .for_each(|point| (point.mean, point.min, point.max) = (0.0, 0.0, 0.0));
+        series.peak.iter_mut().for_each(|peak| peak.value = 0.0);
+    }
+    let of = |panels: Option<Vec<String>>| {
+        let options = PlotOptions { panels, ..PlotOptions::default() };
+        plot::to_svg(&plot::scene(std::slice::from_ref(&idle), &options).expect("a scene"))
+    };
+    assert!(!of(None).contains("Network of the machine"));
+    let asked = of(Some(vec!["net".into()]));
+    assert!(asked.contains("Network of the machine") && asked.contains("zero throughout"), "{asked}");
+}

@@ -1,10 +1,13 @@
-//! Several runs: their key figures side by side with the ratio to the first, and one chart per kind overlaid.
+//! Several runs: the key figures of each, or of each set of runs of one name, side by side with the ratio to the first,
+//! and one chart per kind overlaid.
 
+use super::groups::{Group, Groups};
 use super::{figures, overview};
 use crate::data::RunData;
-use crate::format::{self, visible};
+use crate::format;
 use crate::panels;
 use crate::plot::{self, PlotOptions};
+use jobmeter_insight::compare::{self, Verdict};
 use jobmeter_model::{Figure, Quality, Scope};
 use maud::{Markup, PreEscaped, html};
 
@@ -26,34 +29,88 @@ const ROWS: &[(&str, Scope, &str)] = &[
     ("Network sent (machine)", Scope::System, "net_transmit_bytes"),
 ];
 
-pub(super) fn section(runs: &[RunData], interactive: bool) -> Markup {
+pub(super) fn section(runs: &[RunData], groups: &Groups, interactive: bool) -> Markup {
+    let title = match (groups.all.len(), groups.are_sets()) {
+        (1, true) => format!("{} runs of one job", runs.len()),
+        (sets, true) => format!("{} runs of {sets} jobs compared", runs.len()),
+        (_, false) => format!("{} runs compared", runs.len()),
+    };
     html! {
         section.block.compare aria-labelledby="compare-title" {
-            h1 id="compare-title" { (runs.len()) " runs compared" }
-            p.hint { "Ratios are to the first run." }
-            div.scroll tabindex="0" { table.comparison {
-                thead { tr { th scope="col" { "Figure" }
-                    @for (index, run) in runs.iter().enumerate() {
-                        th.num scope="col" { a href=(format!("#run-{index}")) { span.run-dot.(format!("c{}", index % 6)) {} " " bdi.name { (visible(&run.label, 120)) } } }
-                    } } }
-                tbody {
-                    tr { th scope="row" { "Ended" } @for run in runs {
-                        @let (tone, word) = overview::tone(run);
-                        td.num { span.verdict.(tone) { (word) } } } }
-                    @for (title, scope, key) in ROWS {
-                        @let row: Vec<Option<Figure>> = runs.iter().map(|run| figure(run, *scope, key)).collect();
-                        @if row.iter().flatten().any(|figure| figure.value.is_some()) {
-                            tr { th scope="row" { (title) }
-                                @for (index, figure) in row.iter().enumerate() {
-                                    td.num { (value(key, figure.as_ref())) (ratio(index, &row)) } } }
-                        }
-                    }
-                }
-            } }
+            h1 id="compare-title" { (title) }
+            p.hint {
+                @if groups.all.len() > 1 { "Ratios are to the first. " }
+                @if groups.are_sets() { "Of several runs the median is shown, with the lowest and the highest below it. " }
+                "Green and red mark differences that a comparison of the sets can tell from noise; it takes several runs of each."
+            }
+            (table(runs, groups))
+            @if groups.are_sets() { (each_run(runs, groups)) }
             @if interactive { (interactive_charts(runs)) }
             @else { div.drawn tabindex="0" { (PreEscaped(drawing(runs))) } }
         }
     }
+}
+
+/// One column per group.
+fn table(runs: &[RunData], groups: &Groups) -> Markup {
+    html! {
+        div.scroll tabindex="0" { table.comparison {
+            thead { tr { th scope="col" { "Figure" }
+                @for (place, group) in groups.all.iter().enumerate() {
+                    th.num scope="col" { a href=(format!("#run-{}", group.runs[0])) { (dot(place)) " " bdi.name { (group.label) } }
+                        @if group.runs.len() > 1 { span.facts { (group.runs.len()) " runs" } } }
+                } } }
+            tbody {
+                tr { th scope="row" { "Ended" } @for group in &groups.all { td.num { (endings(runs, group)) } } }
+                @for (title, scope, key) in ROWS {
+                    @let row: Vec<Vec<f64>> = groups.all.iter().map(|group| known(runs, group, *scope, key)).collect();
+                    @if row.iter().any(|values| !values.is_empty()) {
+                        tr { th scope="row" { (title) }
+                            @for (place, values) in row.iter().enumerate() {
+                                td.num { (cell(key, values, ratio(&row, place, groups.verdict(*scope, key, place)))) } } }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+/// One row per run, for sets: a table of twelve columns could not be read.
+fn each_run(runs: &[RunData], groups: &Groups) -> Markup {
+    const FEW: &[(&str, &str)] =
+        &[("Time", "wall_ns"), ("CPU time", "cpu_ns"), ("Peak memory", "rss_bytes_max")];
+    html! {
+        details.alt {
+            summary { "Each of the " (runs.len()) " runs" }
+            div.scroll tabindex="0" { table.each-run {
+                thead { tr { th scope="col" { "Run" } th scope="col" { "Ended" } @for (title, _) in FEW { th.num scope="col" { (title) } } } }
+                tbody { @for (index, run) in runs.iter().enumerate() { tr {
+                    @let (tone, word) = overview::tone(run);
+                    th scope="row" { a href=(format!("#run-{index}")) { (dot(groups.of[index])) " " bdi.name { (groups.all[groups.of[index]].label) } }
+                        @if !groups.notes[index].is_empty() { span.facts { bdi { (groups.notes[index]) } } } }
+                    td { span.verdict.(tone) { (word) } }
+                    @for (_, key) in FEW { td.num { (figure(run, Scope::Combined, key).map_or("–".to_owned(), |figure| figures::value(key, &figure))) } }
+                } } }
+            } }
+        }
+    }
+}
+
+fn dot(place: usize) -> Markup {
+    html! { span.run-dot.(format!("c{}", place % 6)) {} }
+}
+
+/// How the runs of a group ended: each word once, with the number of runs.
+fn endings(runs: &[RunData], group: &Group) -> Markup {
+    let mut words: Vec<((&'static str, String), usize)> = Vec::new();
+    for run in &group.runs {
+        let tone = overview::tone(&runs[*run]);
+        match words.iter_mut().find(|(known, _)| *known == tone) {
+            Some((_, count)) => *count += 1,
+            None => words.push((tone, 1)),
+        }
+    }
+    html! { @for ((tone, word), count) in &words { span.verdict.(tone) { (word) @if *count > 1 { " × " (count) } } " " } }
 }
 
 fn interactive_charts(runs: &[RunData]) -> Markup {
@@ -86,23 +143,34 @@ fn figure(run: &RunData, scope: Scope, key: &str) -> Option<Figure> {
     run.summary.scope(scope).get(key).cloned()
 }
 
-fn value(key: &str, figure: Option<&Figure>) -> String {
-    figure.map_or("–".to_owned(), |figure| figures::value(key, figure))
+/// What the runs of a group know of a figure, in ascending order.
+fn known(runs: &[RunData], group: &Group, scope: Scope, key: &str) -> Vec<f64> {
+    let mut values: Vec<f64> =
+        group.runs.iter().filter_map(|run| figure(&runs[*run], scope, key)?.as_f64()).collect();
+    values.sort_by(f64::total_cmp);
+    values
 }
 
-fn ratio(index: usize, row: &[Option<Figure>]) -> Markup {
-    let of = |at: usize| row.get(at).and_then(Option::as_ref).and_then(Figure::as_f64);
-    match (index, of(0), of(index)) {
+/// The median and its ratio, and the range below them.
+fn cell(key: &str, values: &[f64], ratio: Markup) -> Markup {
+    let text = |value: f64| figures::value(key, &Figure::float(value, Quality::Exact));
+    let (Some(lowest), Some(highest)) = (values.first(), values.last()) else { return html! { "–" } };
+    html! {
+        (text(compare::median(values).unwrap_or(*lowest))) (ratio)
+        @if lowest < highest { br; span.faint { (text(*lowest)) " – " (text(*highest)) } }
+    }
+}
+
+fn ratio(row: &[Vec<f64>], place: usize, verdict: Option<Verdict>) -> Markup {
+    let of = |at: usize| row.get(at).and_then(|values| compare::median(values));
+    match (place, of(0), of(place)) {
         (1.., Some(base), Some(value)) if base > 0.0 => {
-            let ratio = value / base;
-            let class = if ratio > 1.05 {
-                "more"
-            } else if ratio < 0.95 {
-                "less"
-            } else {
-                "same"
+            let (class, word) = match verdict {
+                Some(Verdict::Regression) => ("more", " regression"),
+                Some(Verdict::Improvement) => ("less", " improvement"),
+                _ => ("same", ""),
             };
-            html! { " " span.ratio.(class) { "×" (format::number(ratio)) } }
+            html! { " " span.ratio.(class) { "×" (format::number(value / base)) (word) } }
         }
         _ => html! {},
     }

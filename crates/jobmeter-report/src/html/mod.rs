@@ -8,6 +8,7 @@ mod csp;
 mod details;
 mod entities;
 mod figures;
+mod groups;
 mod overview;
 mod pack;
 mod page;

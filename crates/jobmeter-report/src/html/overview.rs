@@ -9,7 +9,13 @@ use maud::{Markup, html};
 /// Longest command line that is shown whole.
 const COMMAND_LIMIT: usize = 16_000;
 
-pub(super) fn head(index: usize, run: &RunData, several: bool) -> Markup {
+/// Where a run stands among several: the colour of its lines, and what tells it from others of its name.
+pub(super) struct Among<'a> {
+    pub(super) color: usize,
+    pub(super) note: &'a str,
+}
+
+pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Markup {
     let info = &run.summary.run;
     let verdict = &run.summary.verdict;
     let (tone, word) = tone(run);
@@ -18,8 +24,9 @@ pub(super) fn head(index: usize, run: &RunData, several: bool) -> Markup {
         div.head {
             div.head-line {
                 span.verdict.(tone) { (word) }
-                @if several { span.run-dot.(format!("c{}", index % 6)) {} }
-                h1 id=(format!("run-{index}-title")) { bdi.name { (visible(&run.label, 400)) } }
+                @if let Some(among) = &among { span.run-dot.(format!("c{}", among.color)) {} }
+                h1 id=(format!("run-{index}-title")) { bdi.name { (visible(&run.label, 400))
+                    @if let Some(among) = among.filter(|among| !among.note.is_empty()) { span.note-of-run { " " (among.note) } } } }
             }
             div.verdict-text.failed[tone == "bad"] {
                 p { (format::sentence(&visible(&verdict.text, 2_000))) }

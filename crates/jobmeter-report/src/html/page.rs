@@ -1,6 +1,8 @@
 //! The frame of the page: head, policy, header, runs, data and script.
 
 use super::assets::{CHART_STYLE, SCRIPT, STYLE};
+use super::groups::Groups;
+use super::overview::Among;
 use super::{compare, csp, payload, run};
 use crate::data::RunData;
 use crate::error::Error;
@@ -15,7 +17,8 @@ pub(super) fn render(runs: &[RunData], interactive: bool) -> Result<String, Erro
         1 => format!("{} · jobmeter", visible(&first.label, 80)),
         count => format!("{count} runs compared · jobmeter"),
     };
-    let sections = sections(runs, interactive)?;
+    let groups = Groups::new(runs);
+    let sections = sections(runs, &groups, interactive)?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -33,7 +36,7 @@ pub(super) fn render(runs: &[RunData], interactive: bool) -> Result<String, Erro
                 a.skip href="#content" { "Skip to the figures" }
                 (header(interactive))
                 main #content tabindex="-1" {
-                    @if runs.len() > 1 { (compare::section(runs, interactive)) }
+                    @if runs.len() > 1 { (compare::section(runs, &groups, interactive)) }
                     @for section in &sections { (section) }
                 }
                 footer {
@@ -42,7 +45,7 @@ pub(super) fn render(runs: &[RunData], interactive: bool) -> Result<String, Erro
                 }
                 @if interactive {
                     div #live .hidden role="status" aria-live="polite" {}
-                    script #data type="application/json" { (PreEscaped(payload::json(runs))) }
+                    script #data type="application/json" { (PreEscaped(payload::json(runs, &groups))) }
                     script { (PreEscaped(SCRIPT)) }
                 }
             }
@@ -51,9 +54,13 @@ pub(super) fn render(runs: &[RunData], interactive: bool) -> Result<String, Erro
     Ok(page.into_string())
 }
 
-fn sections(runs: &[RunData], interactive: bool) -> Result<Vec<Markup>, Error> {
-    let several = runs.len() > 1;
-    runs.iter().enumerate().map(|(index, data)| run::section(index, data, several, interactive)).collect()
+fn sections(runs: &[RunData], groups: &Groups, interactive: bool) -> Result<Vec<Markup>, Error> {
+    let sections = runs.iter().enumerate().map(|(index, data)| {
+        let among =
+            (runs.len() > 1).then(|| Among { color: groups.of[index] % 6, note: &groups.notes[index] });
+        run::section(index, data, among, interactive)
+    });
+    sections.collect()
 }
 
 fn header(interactive: bool) -> Markup {

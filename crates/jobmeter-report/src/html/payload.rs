@@ -1,6 +1,7 @@
 //! The data of the charts as one JSON block, small enough for a mail: values are scaled to 100,000 steps
 //! (finer than any screen; exact figures are in the tables) and written as packed differences.
 
+use super::groups::Groups;
 use super::pack::{pack, pack_differences};
 use crate::data::{Measure, Point, ProcessRow, RunData, Series};
 use crate::format::visible;
@@ -22,6 +23,10 @@ struct Payload<'a> {
 #[derive(Serialize)]
 struct Run<'a> {
     label: String,
+    /// Runs of one name have the same number.
+    group: usize,
+    /// What tells it from others of its name; may be empty.
+    note: String,
     end_s: f64,
     /// Microseconds, packed differences.
     t_us: String,
@@ -105,8 +110,11 @@ struct Processes {
 }
 
 /// JSON that can stand inside a script element: no `<`, and none of the line ends that JavaScript adds.
-pub(super) fn json(runs: &[RunData]) -> String {
-    let payload = Payload { runs: runs.iter().map(run).collect() };
+pub(super) fn json(runs: &[RunData], groups: &Groups) -> String {
+    let runs = runs.iter().enumerate();
+    let payload = Payload {
+        runs: runs.map(|(index, data)| run(data, groups.of[index], &groups.notes[index])).collect(),
+    };
     // These types hold only strings, numbers and lists of them, which always serialise.
     let text = serde_json::to_string(&payload).unwrap_or_else(|_| "{\"runs\":[]}".to_owned());
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
@@ -120,7 +128,7 @@ fn micros(ns: u64) -> i64 {
     (ns / 1_000) as i64
 }
 
-fn run(run: &RunData) -> Run<'_> {
+fn run<'a>(run: &'a RunData, group: usize, note: &str) -> Run<'a> {
     let axis = run.series.first().map_or(&[][..], |series| &series.t_ns);
     let t_us = pack_differences(axis.iter().map(|t| Some(micros(*t))));
     let panels = panels::panels(run)
@@ -145,6 +153,8 @@ fn run(run: &RunData) -> Run<'_> {
         run.marks.iter().map(|mark| Mark { name: visible(&mark.name, NAME_LIMIT), t_s: seconds(mark.t_ns) });
     Run {
         label: visible(&run.label, NAME_LIMIT),
+        group,
+        note: note.to_owned(),
         end_s: seconds(run.end_ns()),
         t_us,
         panels,

@@ -1,6 +1,7 @@
 //! One run from top to bottom: verdict, key figures and advice in one screen with the first charts; then doubts, phases
 //! and processes; folded below them snippets, cost, every figure, and where it ran.
 
+use super::overview::Among;
 use super::{details, entities, overview, phases, server};
 use crate::data::RunData;
 use crate::error::Error;
@@ -13,13 +14,13 @@ use maud::{Markup, PreEscaped, html};
 pub(super) fn section(
     index: usize,
     run: &RunData,
-    several: bool,
+    among: Option<Among<'_>>,
     interactive: bool,
 ) -> Result<Markup, Error> {
     let charts = charts(index, run, interactive)?;
     Ok(html! {
         section.run id=(format!("run-{index}")) data-run=(index) aria-labelledby=(format!("run-{index}-title")) {
-            (overview::head(index, run, several))
+            (overview::head(index, run, among))
             (overview::cards(run))
             (overview::next_line(index, run))
             (charts)

@@ -29,6 +29,8 @@
  *
  * @typedef {object} PackedRun
  * @property {string} label
+ * @property {number} group runs of one name have the same number
+ * @property {string} note what tells it from others of its name
  * @property {number} end_s
  * @property {string} t_us
  * @property {PackedPanel[]} panels
@@ -70,6 +72,8 @@
  *
  * @typedef {object} Run
  * @property {string} label
+ * @property {number} group
+ * @property {string} note
  * @property {number} end
  * @property {Panel[]} panels
  * @property {Cores | null} cores
@@ -93,9 +97,9 @@ function readRuns() {
 function unpackRun(run) {
   const t = known(unpackDifferences(run.t_us)).map((us) => us / 1e6);
   const panels = run.panels.map((panel) => ({ ...panel, t, bound_shown: false, lines: panel.lines.map(unpackLine) }));
-  const { label, cores, spans, marks } = run;
+  const { label, group, note, cores, spans, marks } = run;
   const processes = unpackProcesses(run.processes);
-  return { label, end: Math.max(run.end_s, 1e-6), panels, cores, spans, marks, processes };
+  return { label, group, note, end: Math.max(run.end_s, 1e-6), panels, cores, spans, marks, processes };
 }
 
 /**

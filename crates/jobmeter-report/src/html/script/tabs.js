@@ -27,7 +27,7 @@ function startRunTabs(runs, build) {
     const tab = pushButton('tab', '', () => show(index));
     tab.setAttribute('role', 'tab');
     tab.setAttribute('aria-controls', `run-${index}`);
-    tab.append(element('span', `run-dot c${index % 6}`), element('bdi', 'name', run.label));
+    tab.append(element('span', `run-dot c${run.group % 6}`), element('bdi', 'name', run.note ? `${run.label} ${run.note}` : run.label));
     tab.addEventListener('keydown', (event) => {
       const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
       if (step === 0) return;
