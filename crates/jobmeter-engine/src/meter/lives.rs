@@ -7,6 +7,7 @@ use crate::linux::proc::stat::name_text;
 use crate::linux::sys;
 use crate::meter::process::Process;
 use jobmeter_model::event::Event;
+use std::io;
 
 impl Meter {
     pub(super) fn note_departed(&mut self) {
@@ -142,7 +143,9 @@ impl Meter {
     }
 
     /// A child of ours has ended and waits to be reaped: reads its last figures, reaps it, settles its account.
-    pub fn reap(&mut self, pid: i32) -> Option<Reaped> {
+    /// `None` when it has not ended yet, and an error of ECHILD when somebody else has reaped it.
+    pub fn reap(&mut self, child: Pid) -> io::Result<Option<Reaped>> {
+        let pid = child.get();
         let now_ns = sys::monotonic_ns();
         self.follow_events(false);
         let mut own_io = None;
@@ -156,7 +159,7 @@ impl Meter {
                 own_io = process.read_own_io(buffer);
             }
         }
-        let reaped = Pid::new(pid).and_then(|pid| control::reap(pid).ok().flatten())?;
+        let Some(reaped) = control::reap(child)? else { return Ok(None) };
         let gone = self.tree.remove(pid);
         let is_main = gone.as_ref().is_some_and(|process| process.is_main);
         if is_main {
@@ -177,6 +180,6 @@ impl Meter {
                 self.note_obituary(reaped, now_ns);
             }
         }
-        Some(reaped)
+        Ok(Some(reaped))
     }
 }

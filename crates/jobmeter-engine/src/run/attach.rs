@@ -124,10 +124,6 @@ impl Watch {
             if !self.meter.has_main() {
                 return WatchEnd::ProcessEnded;
             }
-            if self.exit.is_none() && is_zombie(self.pid) {
-                self.meter.last_tick();
-                return WatchEnd::ProcessEnded;
-            }
             if self.deadline_ns.is_some_and(|deadline_ns| sys::monotonic_ns() >= deadline_ns) {
                 return WatchEnd::TimeUp;
             }
@@ -135,13 +131,18 @@ impl Watch {
             let exit = self.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let fds = [self.signals.as_raw_fd(), exit];
             // A wait that failed has slept a little: signals, the clock and the process are looked at again.
-            let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
+            let ready = sys::wait_readable(&fds, Some(until_ns));
             while let Some(arrived) = self.signals.next() {
                 if matches!(arrived.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT) {
                     return WatchEnd::Told(arrived.signal);
                 }
             }
-            if ready & 2 != 0 {
+            let ended = match ready {
+                Ok(ready) if self.exit.is_some() => ready & 2 != 0,
+                // Nothing tells of its end: look.
+                _ => is_zombie(self.pid),
+            };
+            if ended {
                 // A zombie for as long as its parent leaves it there: read now.
                 self.meter.last_tick();
                 return WatchEnd::ProcessEnded;

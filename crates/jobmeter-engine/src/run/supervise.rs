@@ -207,10 +207,8 @@ impl<'job> Supervisor<'job> {
     /// The end of the main process when it was not ours to reap: a library in our process may ignore SIGCHLD, and
     /// then the kernel reaps our children itself. `None` while it is there.
     fn missed_end(&mut self) -> Option<MainEnd> {
-        if let Some(reaped) = self.meter.reap(self.pid().get()) {
-            return Some(self.note_end(Some(reaped.status)));
-        }
-        match control::reap(self.pid()) {
+        match self.meter.reap(self.pid()) {
+            Ok(Some(reaped)) => Some(self.note_end(Some(reaped.status))),
             Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
                 self.meter.lose_main("somebody else in our process has reaped the job");
                 let status = self.job.exit.as_ref().and_then(pidfd::wait_status);
@@ -305,7 +303,7 @@ impl<'job> Supervisor<'job> {
                 // While it is still a zombie its last figures can be read.
                 self.meter.last_tick();
             }
-            let is_reaped = self.meter.reap(pid.get()).is_some();
+            let is_reaped = self.meter.reap(pid).is_ok_and(|reaped| reaped.is_some());
             if pid == self.pid() {
                 if !is_reaped {
                     self.meter.lose_main("the kernel does not let us reap the job");
