@@ -5,7 +5,7 @@
 use jobmeter_testkit::fault;
 use jobmeter_testkit::{cpu, floor, inherit, memory, names, once, signals, sys, tree, witness};
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 const USAGE: &str = "\
@@ -37,6 +37,8 @@ testkit job-control FILE COMMAND…                a small interactive shell
 testkit once FOLDER TEXT STATUS CHILD_MS         leave a file per run, print, exit with a status
 testkit fault REPORT list|FAULT COMMAND…         list a program's system calls, or make one fail
 testkit fault-marked REPORT list|FAULT COMMAND…  the same between marks that the program sets
+testkit fault-plan REPORT WHOLE EACH STRIDE PLACES
+                                                 the faults to try for a list of calls, with words
 testkit witness TRUTH COMMAND…                   run a command, write its CPU time by cgroup or wait4
 testkit floor PROCESSES MS TICKS TRUTH [READ=EVERY…]
                                                  the bare kernel reads of a meter
@@ -115,6 +117,19 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
         #[cfg(target_arch = "x86_64")]
         "fault" | "fault-marked" if rest.len() > 2 => {
             fault::run(given.path(0)?, given.text(1)?, name == "fault-marked", &rest[2..])
+        }
+        #[cfg(target_arch = "x86_64")]
+        "fault-plan" => {
+            let depth = fault::plan::Depth {
+                whole_up_to: given.number(1)?,
+                errors_each: given.number(2)? as usize,
+                stride: given.number(3)?,
+                lasting_places: given.number(4)?,
+            };
+            for fault in fault::plan::faults(&std::fs::read_to_string(given.path(0)?)?, depth) {
+                writeln!(io::stdout(), "{} {}", fault.text(), fault.words())?;
+            }
+            Ok(0)
         }
         "witness" => witness::run(given.path(0)?, &rest[1..]),
         "floor" => {

@@ -4,12 +4,16 @@
 //! `testkit fault REPORT WHO:CALL:ERRNO:N[+] COMMAND…` makes the N-th such call fail (and, with `+`, all later
 //! ones) and writes what it was about. The exit status is the command's own, 128 + n after signal n.
 //!
+//! `testkit fault-plan REPORT WHOLE EACH STRIDE PLACES` prints the faults to try for such a list ([`plan::Depth`]).
+//!
 //! WHO is `meter` for all threads of the command's own process, and `child` for processes that it forked and
 //! that have not executed a program yet. Such a process is let go when it does: the job is neither listed nor
 //! disturbed. A program whose own code must not be disturbed either (a Python block) says when its thread is in
 //! the meter's hands: see [`calls::MARK`].
 
 pub mod calls;
+pub mod errors;
+pub mod plan;
 mod tracee;
 mod tracer;
 
@@ -59,6 +63,13 @@ impl Fault {
         let occurrence = when.strip_suffix('+').unwrap_or(when).parse().ok()?;
         let errno = errno.parse().ok()?;
         Some(Fault { who, call: call.to_owned(), errno, occurrence, lasting: when.ends_with('+') })
+    }
+
+    /// For people: `meter openat number 9 gives EMFILE`.
+    pub fn words(&self) -> String {
+        let (who, call, error) = (self.who.name(), &self.call, errors::name(self.errno));
+        let later = if self.lasting { " and all later" } else { "" };
+        format!("{who} {call} number {}{later} gives {error}", self.occurrence)
     }
 
     fn strikes(&self, who: Who, call: &str, occurrence: u64) -> bool {

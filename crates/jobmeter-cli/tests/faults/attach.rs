@@ -2,10 +2,10 @@
 
 use crate::bench::{Bench, JOBMETER, Seen, testkit};
 use crate::namespace::inside;
-use crate::plan::Depth;
 use crate::sweep::sweep;
 use crate::verdict::unharmed;
 use jobmeter_testkit::fault::Fault;
+use jobmeter_testkit::fault::plan::Depth;
 use std::io::Read;
 use std::process::Stdio;
 
@@ -32,7 +32,7 @@ fn to_a_process_that_lives_a_moment() {
             seen
         };
         let verdict = |seen: &Seen, _: Option<&Fault>| judge(seen);
-        let depth = Depth { whole_up_to: 2, errors_each: 1, lasting_places: 2 };
+        let depth = Depth { whole_up_to: 2, errors_each: 1, stride: 2, lasting_places: 2 };
         sweep(&bench, depth, case, verdict).close("attach", 150);
     });
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sweeps one limit; `limited` is the command that sets it and then executes its arguments. At the last limit the
-/// job has to run.
+/// job has to run; returns the first at which it did.
 fn sweep(
     name: &str,
     bench: &Bench,
@@ -17,8 +17,8 @@ fn sweep(
     limited: impl Fn(u64) -> Command,
     options: &[&str],
     account: &mut Account,
-) {
-    let mut ran = false;
+) -> u64 {
+    let (mut ran, mut first) = (false, None);
     for limit in limits {
         let mut alone = limited(limit);
         alone.args(bench.job(3, 0));
@@ -31,9 +31,11 @@ fn sweep(
         let seen = bench.finish(command, None);
         let verdict = if starts || seen.ran > 0 { compare(&seen, &alone) } else { refused(&seen) };
         ran = verdict == Ok(true);
+        first = first.or(ran.then_some(limit));
         account.add(name, &format!("{name} {limit}"), verdict);
     }
     assert!(ran, "{name}: at the largest limit the job runs");
+    first.unwrap_or_default()
 }
 
 /// The job does what it does alone, or never runs.
@@ -59,7 +61,6 @@ fn prlimit(bench: &Bench, option: &str, limit: u64) -> Command {
 }
 
 #[test]
-#[ignore = "the launch still acquires descriptors after the job exists"]
 fn descriptors() {
     inside("limits::descriptors", || {
         let (bench, mut account) = (Bench::new("descriptors"), Account::default());
@@ -72,15 +73,16 @@ fn descriptors() {
 }
 
 #[test]
-#[ignore = "a refused allocation still aborts"]
 fn address_space() {
     inside("limits::address_space", || {
         let (bench, mut account) = (Bench::new("address-space"), Account::default());
         let limited = |limit| prlimit(&bench, "as", limit);
-        let fine = (1..=120).map(|step| step * 250_000);
-        let coarse = (16..=100).map(|step| step * 2_000_000);
-        sweep("ulimit -v", &bench, fine.chain(coarse), limited, &[], &mut account);
-        account.close("address space", 200);
+        let coarse = (1..=200).map(|step| step * 1_000_000);
+        let first = sweep("ulimit -v", &bench, coarse, limited, &[], &mut account);
+        // Around the smallest one at which the job ran, in steps of five pages: each allocation is the first to fail.
+        let fine = (0..=200).map(|step| first - 1_500_000 + step * 20_480);
+        sweep("ulimit -v, finely", &bench, fine, limited, &[], &mut account);
+        account.close("address space", 400);
     });
 }
 

@@ -6,10 +6,8 @@
 
 mod attach;
 mod bench;
-mod errors;
 mod limits;
 mod namespace;
-mod plan;
 mod run;
 mod sweep;
 mod verdict;

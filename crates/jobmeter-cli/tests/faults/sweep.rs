@@ -1,10 +1,9 @@
 //! One sweep: the calls of a run without faults, then a run for each fault.
 
 use crate::bench::{Bench, Seen};
-use crate::errors;
-use crate::plan::{Depth, faults};
 use crate::verdict::Account;
 use jobmeter_testkit::fault::Fault;
+use jobmeter_testkit::fault::plan::{Depth, faults};
 use std::fs;
 
 /// Sweeps what `case` runs; `judge` says whether the job ran or what is wrong.
@@ -23,10 +22,9 @@ pub(crate) fn sweep(
             account.not_reached();
             continue;
         };
-        let (who, call, error) = (fault.who.name(), &fault.call, errors::name(fault.errno));
-        let later = if fault.lasting { " and all later" } else { "" };
-        let name = format!("{who} {call} number {}{later} ({struck}) gives {error}", fault.occurrence);
-        account.add(&format!("{who} {call}"), &name, judge(&seen, Some(&fault)));
+        let name = format!("{} (about {struck})", fault.words());
+        let group = format!("{} {}", fault.who.name(), fault.call);
+        account.add(&group, &name, judge(&seen, Some(&fault)));
     }
     account
 }

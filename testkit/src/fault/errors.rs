@@ -4,7 +4,7 @@
 use libc::*;
 
 /// The errors to try, most likely first.
-pub(crate) fn of(call: &str) -> &'static [i32] {
+pub fn of(call: &str) -> &'static [i32] {
     match call {
         // A full descriptor table (ours, the machine's), no memory, no rights, gone, a broken disk, a signal.
         "open" | "openat" | "openat2" => &[EMFILE, ENOENT, EACCES, ENFILE, ENOMEM, ESRCH, EIO, EINTR],
@@ -69,14 +69,16 @@ pub(crate) fn of(call: &str) -> &'static [i32] {
         "rt_sigaction" | "rt_sigprocmask" | "sigaltstack" => &[EINVAL, EPERM, ENOMEM],
         // Other errors of a futex mean a broken program to the C library, which then aborts by design.
         "futex" => &[EINTR, EAGAIN],
+        // A thread that differs from the first one in this makes the C library abort, by design.
+        "rseq" => &[],
         // Made by the loader and the C library before main; without them no program runs.
-        "set_robust_list" | "rseq" | "arch_prctl" => &[ENOSYS, EPERM],
+        "set_robust_list" | "arch_prctl" => &[ENOSYS, EPERM],
         _ => &[EPERM, ENOSYS],
     }
 }
 
 /// What does not go away by itself, so that every later call of this name fails too.
-pub(crate) fn lasting_of(call: &str) -> &'static [i32] {
+pub fn lasting_of(call: &str) -> &'static [i32] {
     match call {
         "openat" => &[EMFILE, EACCES, ENOENT],
         "read" => &[EIO],
@@ -95,7 +97,7 @@ pub(crate) fn lasting_of(call: &str) -> &'static [i32] {
     }
 }
 
-pub(crate) fn name(errno: i32) -> String {
+pub fn name(errno: i32) -> String {
     const NAMES: &[(i32, &str)] = &[
         (E2BIG, "E2BIG"),
         (EACCES, "EACCES"),

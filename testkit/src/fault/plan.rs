@@ -1,22 +1,23 @@
 //! Which faults to try, from the list of calls of a run without any.
 
-use crate::errors;
-use jobmeter_testkit::fault::{Fault, Who};
+use super::{Fault, Who, errors};
 use std::collections::BTreeMap;
 
 /// How thoroughly to sweep.
 #[derive(Clone, Copy)]
-pub(crate) struct Depth {
+pub struct Depth {
     /// Calls made at most this often fail in every place with every error.
-    pub(crate) whole_up_to: u64,
-    /// The others fail in every place with this many errors, others in each place.
-    pub(crate) errors_each: usize,
+    pub whole_up_to: u64,
+    /// The others fail with this many errors, others in each place …
+    pub errors_each: usize,
+    /// … in every place, in every second one, and so on.
+    pub stride: u64,
     /// From how many places on a call fails for good.
-    pub(crate) lasting_places: u64,
+    pub lasting_places: u64,
 }
 
 /// The faults for a report of `testkit fault … list`.
-pub(crate) fn faults(report: &str, depth: Depth) -> Vec<Fault> {
+pub fn faults(report: &str, depth: Depth) -> Vec<Fault> {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for line in report.lines() {
         let mut words = line.split(' ');
@@ -34,7 +35,8 @@ pub(crate) fn faults(report: &str, depth: Depth) -> Vec<Fault> {
             found.push(Fault { who, call: call.to_owned(), errno, occurrence, lasting });
         };
         let errors = errors::of(call);
-        for occurrence in 1..=count {
+        let stride = if count <= depth.whole_up_to { 1 } else { depth.stride.max(1) };
+        for occurrence in (1..=count).step_by(stride as usize) {
             let each =
                 if count <= depth.whole_up_to { errors.len() } else { depth.errors_each.min(errors.len()) };
             for index in 0..each {
