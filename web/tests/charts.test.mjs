@@ -127,7 +127,22 @@ test('thousands of processes stay usable', () => onPage(browser, 'sample.html', 
   assert.notEqual(await picture(canvas), top);
   await page.getByRole('searchbox').fill('gcc');
   assert.equal(await page.locator('#run-0 .gantt .readout').textContent(), '600 processes match');
+  assert.equal(await box.evaluate((node) => node.scrollHeight), 600 * 17, 'only those are shown');
   await box.focus();
   await page.keyboard.press('ArrowDown');
   assert.match(await page.locator('#live').textContent() ?? '', /PID \d+ of \d+/);
+}));
+
+test('the tree of processes folds', () => onPage(browser, 'short.html', async (page) => {
+  const box = page.locator('#run-0 .gantt-box');
+  await box.scrollIntoViewIfNeeded();
+  const rows = () => box.evaluate((node) => Math.round(/** @type {HTMLElement} */ (node.querySelector('.gantt-spacer')).offsetHeight / 17));
+  assert.equal(await rows(), 41);
+  await box.click({ position: { x: 20, y: 8 } });
+  assert.equal(await rows(), 1, 'the first process has all the others below it');
+  assert.match(await page.locator('#live').textContent() ?? '', /^python: 40 descendants hidden$/);
+  await box.focus();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  assert.equal(await rows(), 41);
 }));

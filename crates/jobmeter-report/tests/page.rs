@@ -189,3 +189,23 @@ fn runs_of_one_name_are_told_apart_by_tags_then_time_then_order() {
     other.label = "another".into();
     assert_eq!(notes(&[named(60, "1"), other]), Vec::<String>::new());
 }
+
+#[test]
+fn a_script_given_to_a_shell_keeps_its_lines() {
+    let mut run = synthetic::run(&Plan { ticks: 5, processes: 1, ..Plan::default() });
+    run.summary.run.command = ["sh", "-c", "set -e\nmake <all>\n\u{7}"].map(str::to_owned).into();
+    let page = html::render_static(&[run]).expect("a page");
+    assert!(
+        page.contains("sh -c 'set -e\nmake &lt;all&gt;\n\\u{7}'"),
+        "the command is not there as it was written"
+    );
+}
+
+#[test]
+fn a_page_of_a_dozen_runs_can_be_mailed() {
+    let plan = Plan { ticks: 5_000, processes: 100, ..Plan::default() };
+    let runs: Vec<_> = (0..12).map(|_| synthetic::run(&plan)).collect();
+    let page = html::render(&runs).expect("a page");
+    // 0.5 MB for one alone.
+    assert!(page.len() < 3_500_000, "{} bytes", page.len());
+}

@@ -19,7 +19,7 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
     let info = &run.summary.run;
     let verdict = &run.summary.verdict;
     let (tone, word) = tone(run);
-    let command = visible(&format::command_line(&info.command), COMMAND_LIMIT);
+    let command = visible_lines(&format::command_line(&info.command), COMMAND_LIMIT);
     html! {
         div.head {
             div.head-line {
@@ -46,6 +46,21 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
             }
         }
     }
+}
+
+/// As [`visible`], but line ends stay: a script given to a shell is copied as it was written.
+fn visible_lines(text: &str, limit: usize) -> String {
+    let mut left = limit;
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        lines.push(visible(line, left));
+        let length = line.chars().count() + 1;
+        if length > left {
+            break;
+        }
+        left -= length;
+    }
+    lines.join("\n")
 }
 
 /// Copies the code beside it; shown only where scripts run.

@@ -14,6 +14,9 @@ const STEPS: f64 = 1e5;
 /// Columns of the heat map of cores.
 const HEAT_COLUMNS: usize = 400;
 const NAME_LIMIT: usize = 200;
+/// Points of a line over all runs of the page: a dozen runs share it, so that the page can still be mailed.
+const POINTS: usize = 8_192;
+const LEAST_POINTS: usize = 256;
 
 #[derive(Serialize)]
 struct Payload<'a> {
@@ -111,9 +114,10 @@ struct Processes {
 
 /// JSON that can stand inside a script element: no `<`, and none of the line ends that JavaScript adds.
 pub(super) fn json(runs: &[RunData], groups: &Groups) -> String {
+    let points = (POINTS / runs.len().max(1)).max(LEAST_POINTS);
     let runs = runs.iter().enumerate();
     let payload = Payload {
-        runs: runs.map(|(index, data)| run(data, groups.of[index], &groups.notes[index])).collect(),
+        runs: runs.map(|(index, data)| run(data, points, groups.of[index], &groups.notes[index])).collect(),
     };
     // These types hold only strings, numbers and lists of them, which always serialise.
     let text = serde_json::to_string(&payload).unwrap_or_else(|_| "{\"runs\":[]}".to_owned());
@@ -128,9 +132,9 @@ fn micros(ns: u64) -> i64 {
     (ns / 1_000) as i64
 }
 
-fn run<'a>(run: &'a RunData, group: usize, note: &str) -> Run<'a> {
-    let axis = run.series.first().map_or(&[][..], |series| &series.t_ns);
-    let t_us = pack_differences(axis.iter().map(|t| Some(micros(*t))));
+fn run<'a>(run: &'a RunData, points: usize, group: usize, note: &str) -> Run<'a> {
+    let axis = run.series.first().map_or(Vec::new(), |series| series.thinned(points));
+    let t_us = pack_differences(axis.iter().map(|(t_ns, _)| Some(micros(*t_ns))));
     let panels = panels::panels(run)
         .into_iter()
         .map(|panel| Panel {
@@ -140,7 +144,7 @@ fn run<'a>(run: &'a RunData, group: usize, note: &str) -> Run<'a> {
             limits: panel.limits.iter().map(|limit| (limit.label, limit.value)).collect(),
             bound: panel.bound.as_ref().map(|bound| (bound.label, bound.value)),
             has_lead: panel.lead().is_some(),
-            lines: panel.lines.iter().map(line).collect(),
+            lines: panel.lines.iter().map(|of| line(of, points)).collect(),
         })
         .collect();
     let spans = run.spans.iter().map(|span| Span {
@@ -165,12 +169,13 @@ fn run<'a>(run: &'a RunData, group: usize, note: &str) -> Run<'a> {
     }
 }
 
-fn line(line: &panels::Line<'_>) -> Line {
+fn line(line: &panels::Line<'_>, limit: usize) -> Line {
     let series = line.series;
+    let thinned = series.thinned(limit);
     let highest = series.peak.map_or(0.0, |peak| peak.value.abs());
     let step = if highest > 0.0 { highest / STEPS } else { 1.0 };
     let steps = |value: f64| (value / step).round() as i64;
-    let points = || series.points.iter().map(|point| point.as_ref());
+    let points = || thinned.iter().map(|(_, point)| point.as_ref());
     let mean = pack_differences(points().map(|point| Some(steps(point?.mean))));
     let spread = points().flatten().any(|point| steps(point.max) != steps(point.min));
     let away =

@@ -22,17 +22,24 @@ class Gantt {
     this.wanted = '';
     this.waiting = false;
     this.packed = processes.pid.length > MANY_PROCESSES;
-    /** @type {number[][]} */
-    this.by_row = [];
-    this.layout = this.arrange();
+    /** Processes whose descendants are hidden. @type {Set<number>} */
+    this.folded = new Set();
+    /** The processes of each row that is shown, and the row of each process; -1 where it is not shown. @type {number[][]} */
+    this.rows = [];
+    this.row_of = new Int32Array(processes.pid.length);
+    this.layout = this.lay();
+    this.arrange();
     host.append(this.tools(), this.readout, this.box);
     this.box.append(this.spacer, this.canvas);
     this.box.tabIndex = 0;
     this.box.setAttribute('role', 'group');
-    this.box.setAttribute('aria-label', `Timeline of ${processes.pid.length} processes. Arrow keys choose a process, plus and minus zoom; the table below has the figures.`);
+    this.box.setAttribute('aria-label', `Timeline of ${processes.pid.length} processes. Arrow keys choose a process, Enter folds its descendants, plus and minus zoom; the table below has the figures.`);
     this.box.addEventListener('scroll', () => this.later());
     this.box.addEventListener('pointermove', (event) => this.hover(event));
     this.box.addEventListener('keydown', (event) => this.key(event));
+    this.box.addEventListener('click', (event) => {
+      if (event.clientX - this.box.getBoundingClientRect().left < AXIS_WIDTH) this.fold(this.under(event));
+    });
     dragZoom(this.box, view);
     view.onChange(() => this.later());
     this.say(-1);
@@ -43,36 +50,68 @@ class Gantt {
     const tools = element('div', 'gantt-tools');
     const filter = element('input', 'filter');
     filter.type = 'search';
-    filter.placeholder = 'Highlight by name or PID';
-    filter.setAttribute('aria-label', 'Highlight processes by name or PID');
+    filter.placeholder = 'Find by name or PID';
+    filter.setAttribute('aria-label', 'Show only processes of this name or PID');
     filter.addEventListener('input', () => {
       this.wanted = filter.value.toLowerCase();
-      const found = this.wanted ? this.processes.pid.filter((_, index) => this.matches(index)).length : 0;
-      if (this.wanted) this.readout.textContent = `${found} processes match`;
-      this.later();
+      this.refresh();
+      if (this.wanted) this.readout.textContent = `${this.rows.flat().length} processes match`;
+      else this.say(-1);
     });
     const rows = pushButton('quiet', 'One row each', () => {
       this.packed = !this.packed;
       rows.setAttribute('aria-pressed', String(!this.packed));
-      this.layout = this.arrange();
-      this.box.scrollTop = 0;
-      this.later();
+      this.layout = this.lay();
+      this.refresh();
     });
     rows.setAttribute('aria-pressed', String(!this.packed));
     tools.append(filter, rows);
     return tools;
   }
 
+  lay() {
+    return this.packed ? packedLayout(this.processes, this.view.end * 1e6) : treeLayout(this.processes);
+  }
+
+  refresh() {
+    this.arrange();
+    this.box.scrollTop = 0;
+    this.later();
+  }
+
+  /** Decides which rows are shown: those that match, and none below a folded process. */
   arrange() {
-    const layout = this.packed ? packedLayout(this.processes, this.view.end * 1e6) : treeLayout(this.processes);
     /** @type {number[][]} */
-    const by_row = Array.from({ length: layout.rows }, () => []);
-    layout.row.forEach((row, index) => by_row[row].push(index));
-    this.by_row = by_row;
-    const height = layout.rows * GANTT_ROW;
+    const all_rows = Array.from({ length: this.layout.rows }, () => []);
+    this.layout.row.forEach((row, index) => all_rows[row].push(index));
+    let hidden_below = Number.POSITIVE_INFINITY;
+    this.rows = all_rows.flatMap((row) => {
+      if (this.wanted) {
+        const found = row.filter((index) => this.matches(index));
+        return found.length > 0 ? [found] : [];
+      }
+      const depth = this.layout.depth[row[0]];
+      if (!this.packed && depth > hidden_below) return [];
+      hidden_below = !this.packed && this.folded.has(row[0]) ? depth : Number.POSITIVE_INFINITY;
+      return [row];
+    });
+    this.row_of.fill(-1);
+    this.rows.forEach((row, place) => row.forEach((index) => { this.row_of[index] = place; }));
+    const height = this.rows.length * GANTT_ROW;
     this.spacer.style.height = `${height}px`;
-    this.box.style.height = `${Math.min(height, GANTT_HEIGHT)}px`;
-    return layout;
+    this.box.style.height = `${within(height, GANTT_ROW, GANTT_HEIGHT)}px`;
+  }
+
+  /**
+   * Hides or shows the descendants of a process, where each has a row of its own.
+   * @param {number} index
+   */
+  fold(index) {
+    if (this.packed || this.wanted || index < 0 || this.layout.children[index] === 0) return;
+    if (!this.folded.delete(index)) this.folded.add(index);
+    this.arrange();
+    this.later();
+    announce(`${this.nameOf(index)}: ${this.layout.children[index]} descendants ${this.folded.has(index) ? 'hidden' : 'shown'}`);
   }
 
   /** @param {number} index */
@@ -106,7 +145,7 @@ class Gantt {
 
   draw() {
     const width = drawingWidth(this.box);
-    const height = Math.min(this.layout.rows * GANTT_ROW, GANTT_HEIGHT);
+    const height = within(this.rows.length * GANTT_ROW, GANTT_ROW, GANTT_HEIGHT);
     if (width === 0) return;
     const context = prepare(this.canvas, width, height);
     if (!context) return;
@@ -117,11 +156,11 @@ class Gantt {
     context.font = FONT;
     context.textBaseline = 'middle';
     const first = Math.floor(scroll / GANTT_ROW);
-    const last = Math.min(this.layout.rows - 1, Math.ceil((scroll + height) / GANTT_ROW));
+    const last = Math.min(this.rows.length - 1, Math.ceil((scroll + height) / GANTT_ROW));
     for (let row = first; row <= last; row += 1) {
       const y = row * GANTT_ROW - scroll;
-      if (!this.packed) this.side(context, this.by_row[row][0], y);
-      for (const index of this.by_row[row]) {
+      if (!this.packed) this.side(context, this.rows[row][0], y);
+      for (const index of this.rows[row]) {
         const [from_s, to_s] = this.ends(index);
         if (to_s < this.view.from || from_s > this.view.to) continue;
         const from = Math.max(place(from_s), AXIS_WIDTH);
@@ -140,7 +179,8 @@ class Gantt {
   side(context, index, y) {
     context.fillStyle = color('faint');
     const indent = Math.min(this.layout.depth[index], 5) * 6;
-    clippedText(context, this.nameOf(index).slice(0, 40), indent, y, AXIS_WIDTH - 4 - indent);
+    const mark = this.layout.children[index] === 0 || this.wanted ? '' : this.folded.has(index) ? '▸ ' : '▾ ';
+    clippedText(context, `${mark}${this.nameOf(index).slice(0, 40)}`, indent, y, AXIS_WIDTH - 4 - indent);
   }
 
   /**
@@ -152,27 +192,27 @@ class Gantt {
    */
   bar(context, index, x, width, y) {
     const { name, status } = this.processes;
-    const faint = this.wanted !== '' && !this.matches(index);
     const tint = (status[index] ?? 0) > 0 ? color('bad') : color(`c${name[index] % 6}`);
-    context.fillStyle = faded(tint, faint ? 0.1 : index === this.chosen ? 0.8 : 0.42);
+    context.fillStyle = faded(tint, index === this.chosen ? 0.8 : 0.42);
     context.fillRect(x, y + 2, width, GANTT_ROW - 4);
-    if (width < 40 || faint) return;
+    if (width < 40) return;
     context.fillStyle = color('text');
-    clippedText(context, this.nameOf(index).slice(0, 60), x + 5, y, width - 8);
+    const hidden = this.folded.has(index) && !this.packed ? ` + ${this.layout.children[index]}` : '';
+    clippedText(context, `${this.nameOf(index).slice(0, 60)}${hidden}`, x + 5, y, width - 8);
   }
 
-  /** @param {PointerEvent} event */
+  /** @param {MouseEvent} event */
   under(event) {
     const bounds = this.box.getBoundingClientRect();
     const row = Math.floor((event.clientY - bounds.top + this.box.scrollTop) / GANTT_ROW);
     const t = timeAt(this.box, event.clientX, this.view);
     // Two pixels of grace: short processes are thinner than a pointer.
     const grace = ((this.view.to - this.view.from) / Math.max(bounds.width, 1)) * 2;
-    const here = (this.by_row[row] ?? []).filter((index) => {
+    const here = (this.rows[row] ?? []).filter((index) => {
       const [from, to] = this.ends(index);
       return t >= from - grace && t <= to + grace;
     });
-    return here.at(-1) ?? (this.packed ? -1 : this.by_row[row]?.[0] ?? -1);
+    return here.at(-1) ?? (this.packed ? -1 : this.rows[row]?.[0] ?? -1);
   }
 
   /** @param {PointerEvent} event */
@@ -190,7 +230,7 @@ class Gantt {
 
   /** @param {number} index */
   say(index) {
-    this.readout.textContent = index < 0 ? 'Point at a bar to see its process; drag to zoom.' : this.describe(index);
+    this.readout.textContent = index >= 0 ? this.describe(index) : `Point at a bar to see its process; drag to zoom${this.packed ? '' : '; click a name to fold its descendants'}.`;
   }
 
   /** @param {number} index */
@@ -216,9 +256,11 @@ class Gantt {
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
     const step = steps[event.key];
     if (step !== undefined) {
-      const index = within(this.chosen + step, 0, this.processes.pid.length - 1);
+      const order = this.rows.flat();
+      if (order.length === 0) return;
+      const index = order[within(order.indexOf(this.chosen) + step, 0, order.length - 1)];
       this.choose(index);
-      const y = this.layout.row[index] * GANTT_ROW;
+      const y = this.row_of[index] * GANTT_ROW;
       const { scrollTop, clientHeight } = this.box;
       if (y < scrollTop || y > scrollTop + clientHeight - GANTT_ROW) this.box.scrollTop = y - clientHeight / 2;
       announce(this.describe(index));
@@ -227,6 +269,7 @@ class Gantt {
     else if (event.key === 'ArrowRight') this.view.pan(0.2);
     else if (event.key === 'ArrowLeft') this.view.pan(-0.2);
     else if (event.key === 'Escape') this.view.reset();
+    else if (event.key === 'Enter') this.fold(this.chosen);
     else return;
     event.preventDefault();
   }

@@ -4,6 +4,7 @@
  * @typedef {object} Layout
  * @property {Int32Array} row of each process
  * @property {Int32Array} depth in the tree, 0 for a process without a known parent
+ * @property {Int32Array} children number of descendants, where the layout is a tree
  * @property {number} rows
  */
 
@@ -64,7 +65,29 @@ function treeLayout(processes) {
   roots.forEach(visit);
   // A circle of parents cannot come from a kernel, but may from a damaged record.
   for (let index = 0; index < count; index += 1) visit(index);
-  return { row, depth, rows };
+  return { row, depth, children: descendants(row, depth), rows };
+}
+
+/**
+ * How many rows below each process are deeper than it, up to the next that is not.
+ * @param {Int32Array} row
+ * @param {Int32Array} depth
+ */
+function descendants(row, depth) {
+  const by_row = new Int32Array(row.length);
+  row.forEach((place, index) => { by_row[place] = index; });
+  const found = new Int32Array(row.length);
+  /** Processes whose rows are still open. @type {number[]} */
+  const open = [];
+  by_row.forEach((index, place) => {
+    for (let last = open.at(-1); last !== undefined && depth[last] >= depth[index]; last = open.at(-1)) {
+      found[last] = place - row[last] - 1;
+      open.pop();
+    }
+    open.push(index);
+  });
+  for (const index of open) found[index] = row.length - row[index] - 1;
+  return found;
 }
 
 /**
@@ -88,5 +111,5 @@ function packedLayout(processes, end_us) {
     free[lane] = life === null ? end_us : from + Math.max(life, 1);
     row[index] = lane;
   }
-  return { row, depth: new Int32Array(count), rows: free.length };
+  return { row, depth: new Int32Array(count), children: new Int32Array(count), rows: free.length };
 }
