@@ -2,7 +2,7 @@
 //! `$XDG_CONFIG_HOME/jobmeter/config.toml`. They are read once, before the job starts, and never passed on to it.
 
 use crate::cmd::gpu::parse_intensity;
-use crate::cmd::measure::{Format, parse_cores, parse_interval, say, shown};
+use crate::cmd::measure::{Format, parse_cores, parse_interval, parse_record_limit, say, shown};
 use crate::trust::{self, Found, NOT_FROM_HERE};
 use clap::ValueEnum;
 use jobmeter_model::text::printable_within;
@@ -29,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) expected_cores: Option<f64>,
     pub(crate) cgroup: Option<bool>,
     pub(crate) record: Option<bool>,
+    pub(crate) record_limit_bytes: Option<u64>,
     pub(crate) store: Option<PathBuf>,
     pub(crate) redact: Option<bool>,
     pub(crate) gpu: Option<bool>,
@@ -40,7 +41,7 @@ pub(crate) struct Settings {
 type Setter = fn(&mut Settings, &str, &Path) -> Result<(), String>;
 
 /// Every key of the files; in the environment they are `JOBMETER_` and capitals.
-const KEYS: [(&str, Setter); 12] = [
+const KEYS: [(&str, Setter); 13] = [
     ("interval", |settings, text, _| put(&mut settings.interval_ns, parse_interval(text))),
     ("format", |settings, text, _| put(&mut settings.format, parse_format(text))),
     ("color", |settings, text, _| put(&mut settings.color, text.parse())),
@@ -48,6 +49,7 @@ const KEYS: [(&str, Setter); 12] = [
     ("expected_cores", |settings, text, _| put(&mut settings.expected_cores, parse_cores(text))),
     ("cgroup", |settings, text, _| put(&mut settings.cgroup, parse_switch(text))),
     ("record", |settings, text, _| put(&mut settings.record, parse_switch(text))),
+    ("record_limit", |settings, text, _| put(&mut settings.record_limit_bytes, parse_record_limit(text))),
     ("store", |settings, text, folder| put(&mut settings.store, parse_path(text, folder))),
     ("redact", |settings, text, _| put(&mut settings.redact, parse_switch(text))),
     ("gpu", |settings, text, _| put(&mut settings.gpu, parse_switch(text))),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Settings that decide what is stored, where, and with which secrets: never taken from a working directory, which
 /// may be a checkout of somebody else's project.
-pub(crate) const NOT_FROM_HERE: [&str; 3] = ["record", "store", "redact"];
+pub(crate) const NOT_FROM_HERE: [&str; 4] = ["record", "record_limit", "store", "redact"];
 
 /// Variables that name code to load, or files to take the driver's word from.
 const LOADING: [&str; 2] = ["JOBMETER_NVML_PATH", "JOBMETER_GPU_ROOT"];

@@ -9,6 +9,52 @@ use std::collections::{BTreeMap, HashMap};
 /// Rates are taken over at least this long: the kernel's 10 ms ticks would make shorter ones jump.
 pub const RATE_WINDOW_NS: u64 = 100_000_000;
 
+/// Key of the note by which a thinned record says the highest rates so far, as a list of
+/// `[column, growth, nanoseconds]`. From the first such note on, rates are taken from the notes and not from the rows,
+/// some of which are missing.
+pub const RATE_PEAKS_NOTE: &str = "rate_peaks";
+
+/// How much a counter grew in which time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    pub by: u64,
+    pub span_ns: u64,
+}
+
+impl Growth {
+    fn per_s(self) -> f64 {
+        self.by as f64 * 1e9 / self.span_ns as f64
+    }
+}
+
+/// The highest rate of one column, over windows of at least [`RATE_WINDOW_NS`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RatePeak {
+    window: Option<(u64, u64)>,
+    pub peak: Option<Growth>,
+}
+
+impl RatePeak {
+    /// Takes a reading; returns whether it ends a window with a higher rate than all before.
+    pub fn see(&mut self, t_ns: u64, value: u64) -> bool {
+        let Some((began_ns, began)) = self.window else {
+            self.window = Some((t_ns, value));
+            return false;
+        };
+        let span_ns = t_ns.saturating_sub(began_ns);
+        if span_ns < RATE_WINDOW_NS {
+            return false;
+        }
+        self.window = Some((t_ns, value));
+        let growth = Growth { by: value.saturating_sub(began), span_ns };
+        let is_higher = self.peak.is_none_or(|peak| growth.per_s() > peak.per_s());
+        if is_higher {
+            self.peak = Some(growth);
+        }
+        is_higher
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Stats {
     last: Option<u64>,
@@ -17,14 +63,13 @@ struct Stats {
     /// Σ value × time since the tick before, for the mean of a gauge.
     weighted: f64,
     weight_ns: u64,
-    window: Option<(u64, u64)>,
-    rate_max_per_s: Option<f64>,
+    rate: RatePeak,
     samples: u64,
     settled: bool,
 }
 
 impl Stats {
-    fn take(&mut self, t_ns: u64, step_ns: u64, value: u64) {
+    fn take(&mut self, step_ns: u64, value: u64) {
         if self.samples == 0 {
             (self.max, self.min) = (value, value);
         } else {
@@ -35,16 +80,6 @@ impl Stats {
         }
         self.samples += 1;
         self.last = Some(value);
-        match self.window {
-            None => self.window = Some((t_ns, value)),
-            // Time runs backwards only in a file that is not ours.
-            Some((began_ns, began)) if t_ns.saturating_sub(began_ns) >= RATE_WINDOW_NS => {
-                let rate = value.saturating_sub(began) as f64 * 1e9 / (t_ns - began_ns) as f64;
-                self.rate_max_per_s = Some(self.rate_max_per_s.map_or(rate, |max| max.max(rate)));
-                self.window = Some((t_ns, value));
-            }
-            Some(_) => {}
-        }
     }
 
     fn mean(&self) -> Option<f64> {
@@ -63,6 +98,8 @@ pub struct Accumulator {
     pub ticks: u64,
     pub last_t_ns: u64,
     pub processes_seen: u64,
+    /// The record is thinned: notes say the highest rates.
+    rates_are_given: bool,
     pub warnings: Vec<Warning>,
 }
 
@@ -87,6 +124,7 @@ impl Sink for Accumulator {
                     }
                 }
             }
+            Event::Note { key, value, .. } if key == RATE_PEAKS_NOTE => self.take_rates(value),
             _ => {}
         }
     }
@@ -97,7 +135,10 @@ impl Sink for Accumulator {
         self.ticks += 1;
         for (stats, value) in self.stats.iter_mut().zip(values) {
             if let Some(value) = value {
-                stats.take(t_ns, step_ns, *value);
+                stats.take(step_ns, *value);
+                if !self.rates_are_given {
+                    stats.rate.see(t_ns, *value);
+                }
             }
         }
     }
@@ -119,6 +160,20 @@ pub struct Divisors {
 }
 
 impl Accumulator {
+    /// What makes no sense in a note is passed over: the file may come from anybody.
+    fn take_rates(&mut self, list: &serde_json::Value) {
+        self.rates_are_given = true;
+        for entry in list.as_array().into_iter().flatten() {
+            let number = |place: usize| entry.get(place).and_then(serde_json::Value::as_u64);
+            let (Some(index), Some(by), Some(span_ns)) = (number(0), number(1), number(2)) else { continue };
+            if let Some(stats) = self.stats.get_mut(index as usize)
+                && span_ns >= RATE_WINDOW_NS
+            {
+                stats.rate.peak = Some(Growth { by, span_ns });
+            }
+        }
+    }
+
     pub fn figures(&self, by: Divisors) -> AllFigures {
         let mut all = AllFigures::default();
         // Where each device stands in its list.
@@ -212,7 +267,7 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
             };
             figures.insert(key.clone(), Figure::int(last, quality));
             let mean_per_s = (by.wall_ns > 0).then(|| last as f64 * 1e9 / by.wall_ns as f64);
-            let max_per_s = match (stats.rate_max_per_s, mean_per_s) {
+            let max_per_s = match (stats.rate.peak.map(Growth::per_s), mean_per_s) {
                 (Some(max), Some(mean)) => Some(max.max(mean)),
                 (max, mean) => max.or(mean),
             };

@@ -116,7 +116,14 @@ impl Background {
         targets.extend(options.record.map(jobmeter_record::Target::New));
         let writers = targets
             .into_iter()
-            .map(|target| Writer::create(target, &info).map(Mutex::new).map(Arc::new))
+            .map(|target| {
+                let is_file = !matches!(target, jobmeter_record::Target::Memory(_));
+                let mut writer = Writer::create(target, &info)?;
+                if is_file {
+                    writer.limit_to(jobmeter_record::USUAL_LIMIT_BYTES);
+                }
+                Ok(Arc::new(Mutex::new(writer)))
+            })
             .collect::<Result<Vec<_>, _>>()
             .map_err(StartError::Record)?;
         let exit = options.pid.and_then(Pid::new).and_then(|pid| pidfd::open(pid).ok());
@@ -174,7 +181,8 @@ impl Background {
             self.state = State::Ended(Box::new(ended));
             return Ok(());
         }
-        let summary = summed(ended);
+        let mut summary = summed(ended);
+        files.iter().for_each(|writer| summary.warnings.extend(lock(writer).end_rows()));
         let result = files.iter().try_for_each(|writer| lock(writer).finish(&summary));
         self.state = State::Summed(Box::new(summary));
         result

@@ -4,16 +4,14 @@
 
 use crate::carrier::{Carrier, CarrierKind, Origin, PATIENCE};
 use crate::digest::Digest;
+use crate::encoder::Encoder;
 use crate::error::RecordError;
-use crate::event_codec::{encode_column, encode_event};
 use crate::frame::{self, Footer, FrameKind, MAX_FRAME};
-use crate::lane::usual_quantum;
 use crate::output::{SharedBuffer, Target};
 use crate::place::{self, AsideFile};
-use crate::redact;
-use crate::tick::TickCodec;
-use crate::varint;
+use crate::size_limit::Limit;
 use jobmeter_engine::linux::control::Pid;
+use jobmeter_model::summary::Warning;
 use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
 use serde::Serialize;
 use std::fs::File;
@@ -33,17 +31,10 @@ enum Output {
 #[derive(Debug)]
 pub struct Writer {
     output: Output,
-    codec: TickCodec,
-    /// Whole frames on their way to the file.
-    pending: Vec<u8>,
-    scratch: Vec<u8>,
-    /// Every definition once more, for the trailer: readers then know all columns before the first row.
-    definitions: Vec<u8>,
-    written: u64,
+    encoder: Encoder,
+    limit: Option<Box<Limit>>,
     error: Option<RecordError>,
     dead: bool,
-    /// Secrets in the names of marks are replaced.
-    redacts: bool,
 }
 
 impl Writer {
@@ -76,17 +67,12 @@ impl Writer {
                 Output::File(Carrier::start(kind, path, Origin::Opened(file), first)?)
             }
         };
-        Ok(Writer {
-            output,
-            codec: TickCodec::default(),
-            pending: Vec::with_capacity(8 << 10),
-            scratch: Vec::with_capacity(256),
-            definitions: Vec::new(),
-            written,
-            error: None,
-            dead: false,
-            redacts: true,
-        })
+        Ok(Writer { output, encoder: Encoder::new(written), limit: None, error: None, dead: false })
+    }
+
+    /// Keeps the file within so many bytes: see docs/run-file.md. Call this before anything is written.
+    pub fn limit_to(&mut self, limit_bytes: u64) {
+        self.limit = Some(Box::new(Limit::new(limit_bytes, self.encoder.written)));
     }
 
     /// The process that writes, where it is one: a child of ours that is no part of the job.
@@ -99,7 +85,7 @@ impl Writer {
 
     /// From now on marks are written as the job named them.
     pub fn keep_secrets(&mut self) {
-        self.redacts = false;
+        self.encoder.redacts = false;
     }
 
     /// The first failure. Everything up to the tick before it is in the file.
@@ -109,30 +95,31 @@ impl Writer {
 
     /// Bytes handed over to the file so far, without what still waits for the next tick.
     pub fn written_bytes(&self) -> u64 {
-        self.written
+        self.encoder.written
     }
 
     /// Whether something waits that was not handed over yet: since the last tick, or because the disk is slow.
     pub fn has_pending(&self) -> bool {
-        !self.pending.is_empty()
+        !self.encoder.pending.is_empty()
     }
 
     /// Sends what waits, for events that must not wait for the next tick.
     pub fn flush(&mut self) {
-        if self.dead || self.pending.is_empty() {
+        let pending = &mut self.encoder.pending;
+        if self.dead || pending.is_empty() {
             return;
         }
-        let count = self.pending.len() as u64;
+        let count = pending.len() as u64;
         let sent = match &self.output {
             Output::Memory(buffer) => {
-                buffer.append(&self.pending);
-                self.pending.clear();
+                buffer.append(pending);
+                pending.clear();
                 Ok(true)
             }
-            Output::File(carrier) => carrier.offer(&mut self.pending),
+            Output::File(carrier) => carrier.offer(pending),
         };
         match sent {
-            Ok(true) => self.written += count,
+            Ok(true) => self.encoder.written += count,
             // The disk is slow: with the next tick, then.
             Ok(false) => {}
             Err(error) => self.fail(error),
@@ -142,24 +129,32 @@ impl Writer {
     fn fail(&mut self, error: RecordError) {
         self.error = Some(error);
         self.dead = true;
-        self.pending = Vec::new();
-        self.scratch = Vec::new();
+        self.encoder = Encoder::new(self.encoder.written);
+        self.limit = None;
+    }
+
+    /// After the last tick and event: writes the rows that were held back and returns what the limit has left out, for the
+    /// summary that [`Writer::finish`] takes.
+    pub fn end_rows(&mut self) -> Vec<Warning> {
+        let limit = self.limit.take().filter(|_| !self.dead);
+        limit.map_or_else(Vec::new, |mut limit| limit.end(&mut self.encoder))
     }
 
     /// Adds the trailer and ends the file; waits for the disk less than a second. Returns the first failure of
     /// the whole run, if there was one. Calls after this one do nothing.
     pub fn finish(&mut self, summary: &Summary) -> Result<(), RecordError> {
         if !self.dead {
+            self.end_rows();
             self.put_trailer(summary)?;
-            self.written += self.pending.len() as u64;
+            let mut pending = std::mem::take(&mut self.encoder.pending);
+            self.encoder.written += pending.len() as u64;
             let ended = match &mut self.output {
                 Output::Memory(buffer) => {
-                    buffer.append(&self.pending);
+                    buffer.append(&pending);
                     Ok(())
                 }
-                Output::File(carrier) => carrier.finish(&mut self.pending),
+                Output::File(carrier) => carrier.finish(&mut pending),
             };
-            self.pending = Vec::new();
             self.dead = true;
             ended?;
         }
@@ -167,12 +162,13 @@ impl Writer {
     }
 
     fn put_trailer(&mut self, summary: &Summary) -> Result<(), RecordError> {
-        let trailer_at = self.written + self.pending.len() as u64;
-        frame::put(&mut self.pending, FrameKind::Columns, &self.definitions);
-        put_json(&mut self.pending, FrameKind::Summary, summary)?;
-        let digest_at = self.written + self.pending.len() as u64;
-        put_json(&mut self.pending, FrameKind::Digest, &Digest::of(summary))?;
-        Footer { trailer_at, digest_at }.put(&mut self.pending);
+        let out = &mut self.encoder;
+        let trailer_at = out.file_bytes();
+        frame::put(&mut out.pending, FrameKind::Columns, &out.definitions);
+        put_json(&mut out.pending, FrameKind::Summary, summary)?;
+        let digest_at = out.file_bytes();
+        put_json(&mut out.pending, FrameKind::Digest, &Digest::of(summary))?;
+        Footer { trailer_at, digest_at }.put(&mut out.pending);
         Ok(())
     }
 }
@@ -182,38 +178,21 @@ impl Sink for Writer {
         if self.dead {
             return;
         }
-        let quantum = usual_quantum(column);
-        self.codec.add_column(quantum);
-        self.scratch.clear();
-        encode_column(&mut self.scratch, column, quantum);
-        frame::put(&mut self.pending, FrameKind::Define, &self.scratch);
-        varint::put(&mut self.definitions, self.scratch.len() as u64);
-        self.definitions.extend_from_slice(&self.scratch);
+        self.encoder.define(column);
+        if let Some(limit) = &mut self.limit {
+            limit.define(column);
+        }
     }
 
     fn event(&mut self, event: &Event) {
         if self.dead {
             return;
         }
-        self.scratch.clear();
-        match event {
-            Event::Mark { t_ns, name, kind, pid, tid } if self.redacts => {
-                let name = redact::text(name);
-                encode_event(
-                    &mut self.scratch,
-                    &Event::Mark { t_ns: *t_ns, name, kind: *kind, pid: *pid, tid: *tid },
-                );
-            }
-            event => encode_event(&mut self.scratch, event),
+        match &mut self.limit {
+            Some(limit) => limit.event(event, &mut self.encoder),
+            None => self.encoder.event(event),
         }
-        if self.scratch.len() >= MAX_FRAME {
-            let text = format!("an event of {} bytes was left out of the record", self.scratch.len());
-            self.scratch = Vec::new();
-            let warning = Event::Warning { t_ns: 0, kind: "record".to_owned(), text };
-            encode_event(&mut self.scratch, &warning);
-        }
-        frame::put(&mut self.pending, FrameKind::Event, &self.scratch);
-        if self.pending.len() > PENDING_LIMIT {
+        if self.encoder.pending.len() > PENDING_LIMIT {
             self.flush();
         }
     }
@@ -222,9 +201,10 @@ impl Sink for Writer {
         if self.dead {
             return;
         }
-        self.scratch.clear();
-        self.codec.encode(&mut self.scratch, t_ns, values);
-        frame::put(&mut self.pending, FrameKind::Tick, &self.scratch);
+        match &mut self.limit {
+            Some(limit) => limit.tick(t_ns, values, &mut self.encoder),
+            None => self.encoder.row(t_ns, values),
+        }
         self.flush();
     }
 }

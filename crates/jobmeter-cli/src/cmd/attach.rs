@@ -7,7 +7,6 @@ use crate::leave::{self, Ending};
 use jobmeter_engine::linux::cgroup::Membership;
 use jobmeter_engine::run::attach::{self, Watch};
 use jobmeter_engine::run::supervise::job_limits;
-use jobmeter_model::summary::Warning;
 use jobmeter_model::units::parse_duration_ns;
 use std::path::Path;
 
@@ -55,8 +54,8 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     leave::hurry_on_signals();
     let mut summary = watch.finish(&info, limits, end);
     args.measure.gpu.estimate(&mut summary);
-    if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
-        summary.warnings.push(Warning { kind: "record".to_owned(), text });
+    if let Some(record) = &record {
+        record.finish(&mut summary);
     }
     args.measure.deliver(&summary, record.as_ref());
     if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {

@@ -4,9 +4,10 @@ use super::out;
 use crate::config::Settings;
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_engine::run::supervise::usable_cores;
-use jobmeter_model::summary::{Limits, RunInfo, Summary};
-use jobmeter_model::units::parse_duration_ns;
+use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
+use jobmeter_model::units::{parse_bytes, parse_duration_ns};
 use jobmeter_record::{CarrierKind, RecordError, Store, Target, Writer, id, place, redact};
+use jobmeter_record::{LEAST_LIMIT_BYTES, USUAL_LIMIT_BYTES};
 use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -69,6 +70,9 @@ pub(crate) struct MeasureArgs {
     /// Keep no record
     #[arg(long, help_heading = "Record")]
     pub(crate) no_record: bool,
+    /// Size of the record at most; nearing it, rows are thinned, peaks and totals stay [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_record_limit, help_heading = "Record")]
+    pub(crate) record_limit: Option<u64>,
     /// Store command line, names, tags and marks as they are, secrets included
     #[arg(long, help_heading = "Record")]
     pub(crate) no_redact: bool,
@@ -81,6 +85,15 @@ pub(crate) fn parse_interval(text: &str) -> Result<u64, String> {
     match parse_duration_ns(text).map_err(|error| error.to_string())? {
         ns if ns < 1_000_000 => Err(format!("{text} is too short; the shortest interval is 1ms")),
         ns => Ok(ns),
+    }
+}
+
+pub(crate) fn parse_record_limit(text: &str) -> Result<u64, String> {
+    match parse_bytes(text).map_err(|error| error.to_string())? {
+        bytes if bytes < LEAST_LIMIT_BYTES => {
+            Err(format!("{text} is too small for a record; the smallest limit is 1MiB"))
+        }
+        bytes => Ok(bytes),
     }
 }
 
@@ -110,6 +123,7 @@ impl MeasureArgs {
         self.color = self.color.or(settings.color);
         self.units = self.units.or(settings.units);
         self.no_record |= settings.record == Some(false) && self.record.is_none();
+        self.record_limit = self.record_limit.or(settings.record_limit_bytes);
         self.no_redact |= settings.redact == Some(false);
         self.store = settings.store;
     }
@@ -182,6 +196,7 @@ impl MeasureArgs {
         match opened {
             Ok((mut writer, path)) => {
                 writer.carrier_pid().into_iter().for_each(jobmeter_engine::linux::sys::charge_record_carrier);
+                writer.limit_to(self.record_limit.unwrap_or(USUAL_LIMIT_BYTES));
                 if self.no_redact {
                     writer.keep_secrets();
                 }
@@ -250,10 +265,12 @@ impl Record {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).carrier_pid()
     }
 
-    /// Ends the file; the sentence to warn with when something was lost.
-    pub(crate) fn finish(&self, summary: &Summary) -> Option<String> {
+    /// Ends the file. What the record lacks becomes warnings of the summary.
+    pub(crate) fn finish(&self, summary: &mut Summary) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.finish(summary).err().map(|error| match error {
+        summary.warnings.extend(writer.end_rows());
+        let Err(error) = writer.finish(summary) else { return };
+        let text = match error {
             // The process that writes tries once to make it.
             RecordError::Exists { .. }
             | RecordError::Invalid(_)
@@ -262,7 +279,8 @@ impl Record {
             }
             RecordError::GivenUp { .. } => format!("the record is given up: {error}"),
             error => format!("the record is incomplete: {error}"),
-        })
+        };
+        summary.warnings.push(Warning { kind: "record".to_owned(), text });
     }
 }
 

@@ -167,8 +167,8 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     leave::hurry_on_signals();
     let mut summary = supervisor.finish(&info, &outcome);
     args.measure.gpu.estimate(&mut summary);
-    if let Some(text) = record.as_ref().and_then(|record| record.finish(&summary)) {
-        summary.warnings.push(jobmeter_model::summary::Warning { kind: "record".to_owned(), text });
+    if let Some(record) = &record {
+        record.finish(&mut summary);
     }
     args.measure.deliver(&summary, record.as_ref());
     if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {

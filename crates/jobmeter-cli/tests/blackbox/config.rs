@@ -162,3 +162,18 @@ fn the_environment_of_the_job_is_as_it_was() {
     };
     assert_eq!(output(&[JOBMETER, "run", "-q", "--", "env"]), output(&["env"]));
 }
+
+#[test]
+fn a_record_limit_below_the_least_is_one_sentence() {
+    let place = Place::new("config-record-limit");
+    let sentence = "1000KiB is too small for a record; the smallest limit is 1MiB";
+    let run = place.run(&["run", "--record-limit", "1000KiB", "--", "true"], &[]);
+    assert_eq!(run.code, 125, "{}", run.stderr);
+    assert!(run.stderr.contains(sentence), "{}", run.stderr);
+    let run = place.run(&["run", "--", "true"], &[("JOBMETER_RECORD_LIMIT", "1000KiB")]);
+    assert_eq!(run.code, 125, "{}", run.stderr);
+    assert_eq!(run.stderr.trim_end(), format!("jobmeter: JOBMETER_RECORD_LIMIT: {sentence}"));
+    place.user("record_limit = \"1GiB\"\n");
+    let run = place.run(&["run", "-q", "--", "true"], &[]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
