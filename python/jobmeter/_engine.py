@@ -1,8 +1,8 @@
 """The seam between Python and the native engine.
 
 Everything in this package measures, advises and reports through the functions below, and reads what was
-measured through the protocols. This module is imported on first use, and the native extension with it, so that
-`import jobmeter` stays cheap.
+measured through the protocols. The native extension is imported when the first of them is called: `import jobmeter`
+stays cheap, and the data classes of a pickle can be read where there is no built extension.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import _native
+from ._forks import importing as _importing
 
 if TYPE_CHECKING:
     from typing import Protocol
+
+    from . import _native
 
     class Table(Protocol):
         """Columns of equal length; also an Arrow stream (PyCapsule interface)."""
@@ -44,6 +46,20 @@ if TYPE_CHECKING:
         def mark(self, name: str, kind: str) -> None: ...
         def stop(self) -> None: ...
         def take_rows(self) -> Table: ...
+
+else:
+
+    class _Late:
+        """The native extension, imported on first use; under the lock that a fork waits for."""
+
+        def __getattr__(self, name: str) -> Any:
+            with _importing:
+                from . import _native
+            value = getattr(_native, name)
+            setattr(self, name, value)
+            return value
+
+    _native = _Late()
 
 
 def start(
@@ -80,8 +96,6 @@ def load(path: str) -> Tuple[Recording, Optional[str]]:
 
 def write_file(path: str, data: bytes) -> None:
     """Put a whole file in its place: what exists is replaced and keeps its mode, a link stays a link."""
-    from . import _native
-
     _native.write_file(path, data)
 
 
