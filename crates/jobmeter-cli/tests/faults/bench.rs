@@ -50,9 +50,10 @@ pub(crate) struct Seen {
 impl Bench {
     /// Everybody may write there: some sweeps run as another user.
     pub(crate) fn new(name: &str) -> Bench {
-        let dir = std::env::temp_dir().join(format!("jobmeter-faults-{name}"));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(dir.join("ran")).expect("make the bench");
+        let dir = tempfile::Builder::new().prefix(&format!("jobmeter-faults-{name}-")).tempdir();
+        // Kept when the sweep fails.
+        let dir = dir.expect("make the bench").keep();
+        fs::create_dir(dir.join("ran")).expect("make the folder");
         for folder in [dir.clone(), dir.join("ran")] {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).expect("open it to everybody");
         }
