@@ -8,6 +8,9 @@ import os
 import pickle
 import sqlite3
 import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -99,12 +102,74 @@ def test_sub_tracking(tmp_path: Path, kind: str) -> None:
     assert [r["position"] for r in rows] == [0, 1] * 3
     assert {r["process_id"] for r in rows} == {os.getpid()}
     here = os.path.abspath(__file__)
-    assert [r["code_block_name"] for r in rows[::2]] == ["block", f"{__file__}:{line}", f"{here}:work"]
+    assert [r["code_block_name"] for r in rows[::2]] == ["block", f"{os.path.relpath(here)}:{line}", f"{here}:work"]
     with pytest.raises(ValueError, match="Invalid file name"):
         gput.SubTracker(sub_tracking_file="a.txt")
-    with gput.SubTracker("again", sub_tracking_file=path, overwrite=True):
+
+
+_THREE_BLOCKS = """
+import sys
+import jobmeter.compat.gpu_tracker as gput
+
+path, overwrite = sys.argv[1], sys.argv[2] == "overwrite"
+
+@gput.sub_track("function", sub_tracking_file=path, overwrite=overwrite)
+def work():
+    pass
+
+for _ in range(3):
+    work()
+for _ in range(2):
+    with gput.SubTracker("block", sub_tracking_file=path, overwrite=overwrite):
         pass
-    assert [r["code_block_name"] for r in _tabular.read_sub_tracking(path)] == ["again", "again"]
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "sqlite"])
+def test_overwrite_replaces_the_file_once_in_a_program(tmp_path: Path, kind: str) -> None:
+    """Each block used to delete what the blocks before it had written."""
+    path = str(tmp_path / f"sub.{kind}")
+    for overwrite in ("keep", "overwrite"):
+        done = subprocess.run([sys.executable, "-c", _THREE_BLOCKS, path, overwrite], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        rows = _tabular.read_sub_tracking(path)
+        assert [r["code_block_name"] for r in rows] == ["function"] * 6 + ["block"] * 4
+        assert [r["position"] for r in rows] == [0, 1] * 5
+    done = subprocess.run([sys.executable, "-c", _THREE_BLOCKS, path, "keep"], capture_output=True, text=True)
+    said = f"FileExistsError: File {path} already exists. Set overwrite to True to overwrite the existing file."
+    assert said in done.stderr
+    assert len(_tabular.read_sub_tracking(path)) == 10
+
+
+def test_a_sub_tracking_file_that_vanished_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "gone.csv"
+    with gput.SubTracker("first", sub_tracking_file=str(path)):
+        pass
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="was removed in the middle of writing data to it"):
+        with gput.SubTracker("second", sub_tracking_file=str(path)):
+            pass
+
+
+def test_threads_and_forked_children_add_to_one_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "many.csv")
+
+    def block(name: str) -> None:
+        with gput.SubTracker(name, sub_tracking_file=path, overwrite=True):
+            pass
+
+    threads = [threading.Thread(target=block, args=(f"t{n}",)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    child = os.fork()
+    if child == 0:
+        block("child")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    names = [r["code_block_name"] for r in _tabular.read_sub_tracking(path)]
+    assert sorted(names) == sorted([*(f"t{n}" for n in range(8)), "child"] * 2)
 
 
 def test_the_default_file_is_named_after_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import sys
 import time
@@ -11,7 +10,7 @@ from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
 from ..._warnings import warn
-from . import _tabular
+from . import _begun, _tabular
 from ._analysis import SubTrackingAnalyzer
 from ._comparison import TrackingComparison
 from ._results import CodeBlockResults, ComparisonResults, SubTrackingResults
@@ -29,7 +28,8 @@ class SubTracker:
     """Context manager that notes when a code block begins and ends.
 
     The name of the block defaults to the file and line where the `SubTracker` was made, the file to the
-    process id with `.csv`, so that processes never write to one file together.
+    process id with `.csv`, so that processes never write to one file together. The first block of a program that
+    writes to a file refuses one that exists (`FileExistsError`), or replaces it with `overwrite`; later blocks add to it.
     """
 
     def __init__(
@@ -42,13 +42,12 @@ class SubTracker:
         if code_block_name is None:
             caller = sys._getframe(1)
             attribute = caller.f_lineno if code_block_attribute is None else code_block_attribute
-            code_block_name = f"{caller.f_code.co_filename}:{attribute}"
+            code_block_name = f"{os.path.relpath(caller.f_code.co_filename)}:{attribute}"
         self.code_block_name = code_block_name
         self.process_id = os.getpid()
         self.sub_tracking_file = f"{self.process_id}.csv" if sub_tracking_file is None else sub_tracking_file
         _tabular.check_extension(self.sub_tracking_file)
-        if overwrite and os.path.exists(self.sub_tracking_file):
-            os.unlink(self.sub_tracking_file)
+        self._overwrite = overwrite
 
     def _log(self, position: int) -> None:
         row = {
@@ -57,7 +56,7 @@ class SubTracker:
             "position": position,
             "timestamp": time.time(),
         }
-        _tabular.append_sub_tracking(self.sub_tracking_file, row)
+        _begun.add_row(self.sub_tracking_file, row, self._overwrite)
 
     def __enter__(self) -> SubTracker:
         self._log(_START)
@@ -88,7 +87,7 @@ def sub_track(
         name = code_block_name
         if name is None:
             attribute = function.__name__ if code_block_attribute is None else code_block_attribute
-            name = f"{os.path.abspath(inspect.getfile(function))}:{attribute}"
+            name = f"{os.path.abspath(sys._getframe(1).f_code.co_filename)}:{attribute}"
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
