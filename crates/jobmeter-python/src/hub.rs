@@ -46,6 +46,7 @@ impl Ticket {
         let mut doubt = None;
         if hub.receiver.is_none() {
             (hub.receiver, doubt) = marks::receive();
+            hub.receiver.iter().for_each(MarkReceiver::sweep);
         }
         hub.tickets += 1;
         let inbox = hub.receiver.as_ref().map(|receiver| Inbox { fd: receiver.as_raw_fd(), deliver });

@@ -78,6 +78,11 @@ impl Budget {
         self.take(columns as u64 + CELLS_PER_FRAME + CELLS_PER_OPEN_PHASE * self.open.count)
     }
 
+    /// Nobody follows phases without ticks.
+    pub(crate) fn skipped_tick(&mut self) {
+        self.open.tick(u64::MAX);
+    }
+
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), String> {
         let mut cells = CELLS_PER_FRAME;
         match event {

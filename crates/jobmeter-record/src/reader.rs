@@ -117,7 +117,7 @@ impl Run {
     pub fn columns(&self) -> Vec<Column> {
         let found = self.columns.get_or_init(|| {
             self.stored_columns().unwrap_or_else(|| {
-                let mut frames = self.frames();
+                let mut frames = self.frames_without_ticks();
                 while frames.next().is_some() {}
                 frames.columns
             })
@@ -171,6 +171,7 @@ impl Run {
             values: Vec::new(),
             unknown: 0,
             damage: None,
+            skips_ticks: false,
             ended: false,
             attached: self.attached.clone(),
             attached_told: 0,
@@ -178,11 +179,26 @@ impl Run {
         }
     }
 
+    /// The same for who needs no ticks: they are passed over undecoded, unless attached marks are told by their times.
+    pub(crate) fn frames_without_ticks(&self) -> Frames {
+        Frames { skips_ticks: self.attached.is_empty(), ..self.frames() }
+    }
+
     /// Feeds columns, events and ticks to a sink in the order they were recorded.
     pub fn replay(&self, sink: &mut dyn Sink) -> Replayed {
-        let mut frames = self.frames();
+        self.frames().replay(sink)
+    }
+
+    /// Columns and events only.
+    pub(crate) fn replay_events(&self, sink: &mut dyn Sink) -> Replayed {
+        self.frames_without_ticks().replay(sink)
+    }
+}
+
+impl Frames {
+    fn replay(mut self, sink: &mut dyn Sink) -> Replayed {
         let mut result = Replayed::default();
-        while let Some(frame) = frames.next() {
+        while let Some(frame) = self.next() {
             match frame {
                 Frame::Define(column) => sink.define(column),
                 Frame::Event(event) => {
@@ -197,7 +213,7 @@ impl Run {
                 Frame::Summary(summary) => result.summary = Some(summary),
             }
         }
-        result.damage = frames.damage;
+        result.damage = self.damage;
         result
     }
 }
@@ -247,6 +263,7 @@ pub struct Frames {
     values: Vec<Option<u64>>,
     unknown: u64,
     damage: Option<Damage>,
+    skips_ticks: bool,
     ended: bool,
     attached: Arc<[(u64, Event)]>,
     attached_told: usize,
@@ -391,6 +408,10 @@ impl Frames {
     }
 
     fn take_tick(&mut self) -> Result<Option<Taken>, Stop> {
+        if self.skips_ticks {
+            self.budget.skipped_tick();
+            return Ok(None);
+        }
         let t_ns = self
             .codec
             .decode(self.walk.payload(), &mut self.all_values)

@@ -148,7 +148,10 @@ fn pipes_of_killed_meters_are_swept_and_those_of_living_ones_stay() {
     let foreign = pipes_dir(&room).join("not-ours.marks");
     fs::write(&foreign, "a plain file\n").expect("a file");
     assert!(pipes(&room).contains(&killed_pipe), "a killed meter cannot remove its pipe");
-    let run = run_script(&room, "\"$JOBMETER\" mark alive");
+    let stale = pipes_dir(&room).join(&killed_pipe);
+    // A meter sweeps when its job has lasted a while: the job ends when that was done.
+    let script = format!("\"$JOBMETER\" mark alive; while [ -e '{}' ]; do sleep 0.01; done", stale.display());
+    let run = run_script(&room, &script);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let left = pipes(&room);
     assert!(!left.contains(&killed_pipe), "{left:?}");

@@ -118,10 +118,11 @@ pub(crate) const CASES: [(&str, Make); 28] = [
     ("jumping-time", |size| {
         let mut file = File::new(size).scope_columns();
         file.tick(1);
+        let bitmap = vec![0; file.columns.div_ceil(64)];
         file.repeat(|at| {
             let mut payload = Vec::new();
             zigzag(&mut payload, if at % 2 == 0 { i64::MAX } else { i64::MIN + 7 });
-            payload.extend([0; 8]);
+            payload.extend(&bitmap);
             (TICK, payload)
         })
         .end()

@@ -329,6 +329,7 @@ impl<'job> Supervisor<'job> {
         if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
             self.has_trimmed = true;
             trim::give_back_code();
+            self.marks.iter().for_each(MarkReceiver::sweep);
         }
         meter.set_interval_ns(self.cadence.interval_ns());
         let ticked = self.cadence.run_if_due(|| meter.tick());

@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 use super::view::{Group, PhaseFigures, RunView};
 use super::{Cell, Contrast, Options, Row};
 use jobmeter_model::{Figure, Scope};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// A row with the values it was made from, one list for each set.
 pub(super) struct Drawn {
@@ -48,10 +48,11 @@ pub(super) fn rows(groups: &[Group], options: &Options) -> Vec<Drawn> {
         }
     }
     entity_rows(groups, &mut rows);
+    let phases = ByName::new(groups, |run| run.phases.iter().map(|phase| (phase.name.as_str(), phase)));
     for name in keys(groups, |run| run.phases.iter().map(|phase| phase.name.clone()).collect()) {
         for (key, title, unit, headline, take) in PHASE_FIGURES {
             let read = |run: &RunView| {
-                let phase = run.phases.iter().find(|phase| phase.name == name);
+                let phase = phases.get(run, &name);
                 let phase = phase.ok_or_else(|| Some("the run has no such phase".to_owned()))?;
                 take(phase).map(|value| value as f64).ok_or(None)
             };
@@ -61,6 +62,26 @@ pub(super) fn rows(groups: &[Group], options: &Options) -> Vec<Drawn> {
     rows
 }
 
+/// Phases or devices of all runs, found by run and name: a run may have tens of thousands of either.
+struct ByName<'a, T>(HashMap<(*const RunView, &'a str), &'a T>);
+
+impl<'a, T> ByName<'a, T> {
+    fn new<I: Iterator<Item = (&'a str, &'a T)>>(groups: &'a [Group], of: impl Fn(&'a RunView) -> I) -> Self {
+        let mut known = HashMap::new();
+        for run in runs(groups) {
+            for (name, item) in of(run) {
+                // Of two with one name the first counts.
+                known.entry((std::ptr::from_ref(run), name)).or_insert(item);
+            }
+        }
+        ByName(known)
+    }
+
+    fn get(&self, run: &RunView, name: &str) -> Option<&'a T> {
+        self.0.get(&(std::ptr::from_ref(run), name)).copied()
+    }
+}
+
 /// Cores, disks, mounts, networks and GPUs, by name.
 fn entity_rows(groups: &[Group], rows: &mut Vec<Drawn>) {
     for kind in ["gpu", "disk", "network", "mount", "core"] {
@@ -68,9 +89,12 @@ fn entity_rows(groups: &[Group], rows: &mut Vec<Drawn>) {
             .flat_map(|run| entities(run, kind))
             .flat_map(|entity| entity.figures.keys().map(|key| (entity.name.clone(), key.clone())))
             .collect();
+        let known = ByName::new(groups, |run| {
+            entities(run, kind).iter().map(|entity| (entity.name.as_str(), entity))
+        });
         for (name, key) in names {
             let read = |run: &RunView| {
-                let entity = entities(run, kind).iter().find(|entity| entity.name == name);
+                let entity = known.get(run, &name);
                 value(entity.and_then(|entity| entity.figures.get(&key)))
             };
             rows.extend(draw(groups, kind, Some(&name), &key, &key_title(&key), key_unit(&key), false, read));

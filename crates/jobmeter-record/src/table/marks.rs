@@ -49,7 +49,7 @@ fn each_event(
     run: &Run,
     mut take: impl FnMut(Event) -> Result<(), RecordError>,
 ) -> Result<Option<Damage>, RecordError> {
-    let mut frames = run.frames();
+    let mut frames = run.frames_without_ticks();
     while let Some(frame) = frames.next() {
         if let Frame::Event(event) = frame {
             take(event)?;

@@ -142,7 +142,7 @@ pub(super) fn fields() -> Vec<Field> {
 
 pub(super) fn write(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
     let mut builder = ProcessBuilder::default();
-    let damage = run.replay(&mut builder).damage;
+    let damage = run.replay_events(&mut builder).damage;
     for row in builder.into_rows() {
         sink.row(&[
             Cell::Signed(i64::from(row.pid)),
@@ -167,7 +167,7 @@ impl Run {
     /// Every process of the run, in the order they were first seen.
     pub fn processes(&self) -> Vec<ProcessRow> {
         let mut builder = ProcessBuilder::default();
-        self.replay(&mut builder);
+        self.replay_events(&mut builder);
         builder.into_rows()
     }
 }

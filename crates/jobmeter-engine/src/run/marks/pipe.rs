@@ -29,7 +29,7 @@ pub(super) fn has_no_reader(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENXIO)
 }
 
-/// Most pipes that are looked at in one sweep: a start must stay short.
+/// Most pipes that are looked at in one sweep: it must stay short.
 const MOST_SWEPT: usize = 64;
 
 /// Pipes of another boot may be those of another machine, which we cannot ask: only old ones are removed.

@@ -2,6 +2,7 @@
 //! directory may be shared by containers, and on a network file system by machines, which number their processes
 //! alike.
 
+use crate::linux::sys;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -71,8 +72,9 @@ fn make_private(base: &Path) -> io::Result<PathBuf> {
 /// The beginning of this boot's names, so that pipes of other machines or of an earlier boot are known as such.
 /// The kernel gives all containers of a machine the same.
 pub(super) fn boot() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.chars().filter(char::is_ascii_hexdigit).take(12).collect()
+    let mut buffer = [0; 64];
+    let id = sys::read_small(Path::new("/proc/sys/kernel/random/boot_id"), &mut buffer).unwrap_or_default();
+    id.iter().filter(|byte| byte.is_ascii_hexdigit()).take(12).map(|byte| char::from(*byte)).collect()
 }
 
 /// The name of the pipe of a meter: `pid` is its number in its own PID namespace.

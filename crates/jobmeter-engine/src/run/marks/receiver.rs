@@ -35,11 +35,7 @@ pub fn receive() -> (Option<MarkReceiver>, Option<String>) {
 
 impl MarkReceiver {
     fn create_in(dir: &Path) -> io::Result<MarkReceiver> {
-        static HAS_SWEPT: AtomicBool = AtomicBool::new(false);
         let boot = place::boot();
-        if !HAS_SWEPT.swap(true, Ordering::Relaxed) {
-            pipe::sweep(dir, &boot);
-        }
         let namespace = place::namespace_of("self").unwrap_or_default();
         let path = dir.join(place::name(&boot, namespace, std::process::id() as i32));
         // A pipe under its final name has a reader, or had one that is gone: a sweep relies on it.
@@ -56,6 +52,17 @@ impl MarkReceiver {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Removes the pipes of meters that were killed, once in the life of a program. Not at the start: a job of a
+    /// millisecond need not wait for it.
+    pub fn sweep(&self) {
+        static HAS_SWEPT: AtomicBool = AtomicBool::new(false);
+        if !HAS_SWEPT.swap(true, Ordering::Relaxed)
+            && let Some(dir) = self.path.parent()
+        {
+            pipe::sweep(dir, &place::boot());
+        }
     }
 
     /// Hands over what has come. Until that is done the pipe is locked, which tells the senders to wait: the
