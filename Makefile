@@ -64,7 +64,8 @@ bench: ## what jobmeter costs, as Markdown tables
 	$(CARGO) build --release --locked --package jobmeter-report --example recorded_run
 	target/release/jobmeter-bench
 	$(CARGO) bench --locked --package jobmeter-record --package jobmeter-gpu
-	$(CARGO) run --release --locked --package jobmeter-report --example bench_report -- 1000000 target/bench-report.html
+	$(CARGO) run --release --locked --package jobmeter-report --example bench_report -- 1000000 target/bench-report.html 40000
+	tools/install-web-tests
 	cd web && node bench/open.mjs ../target/bench-report.html
 	$(MAKE) bench-python
 

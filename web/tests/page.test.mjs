@@ -88,7 +88,7 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
 
 test('copy buttons copy', () => onPage(browser, 'sample.html', async (page) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await page.getByText('For the next run').click();
+  await page.getByRole('link', { name: 'why, and snippets to copy' }).click();
   const button = page.locator('.snippet .copy').first();
   await button.click();
   await page.waitForFunction(() => document.querySelector('.snippet .copy')?.textContent === 'Copied');

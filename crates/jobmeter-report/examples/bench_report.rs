@@ -1,5 +1,5 @@
 //! How long a million ticks take from stream to page, and how much memory: one Markdown row.
-//! `bench_report [TICKS] [OUTPUT.html]`, to be built with --release.
+//! `bench_report [TICKS] [OUTPUT.html] [PROCESSES]`, to be built with --release.
 
 mod synthetic;
 
@@ -33,7 +33,8 @@ impl Sink for Timed {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ticks = std::env::args().nth(1).map_or(Ok(1_000_000), |text| text.parse())?;
-    let plan = Plan { ticks, ..Plan::default() };
+    let processes = std::env::args().nth(3).map_or(Ok(Plan::default().processes), |text| text.parse())?;
+    let plan = Plan { ticks, processes, ..Plan::default() };
     let mut timed = Timed { builder: SeriesBuilder::new(plan.buckets), spent: Duration::ZERO };
     synthetic::play(&plan, &mut timed);
     let started = Instant::now();
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     writeln!(
         out,
-        "| {ticks} ticks | {columns} | {:.2} s | {:.2} s | {:.2} s | {:.0} kB | {} |",
+        "| {ticks} ticks, {processes} processes | {columns} | {:.2} s | {:.2} s | {:.2} s | {:.0} kB | {} |",
         timed.spent.as_secs_f64(),
         rendered.as_secs_f64(),
         total.as_secs_f64(),

@@ -217,7 +217,7 @@ pub(super) fn next_line(index: usize, run: &RunData) -> Markup {
         p.next {
             @if let Some(headline) = headline {
                 span { b { "Next time " } (visible(headline, 300)) }
-                a href=(format!("#run-{index}-advice")) { "why, and snippets to copy" }
+                a href=(format!("#run-{index}-why")) { "why, and snippets to copy" }
             }
             @if doubts > 0 { a.doubts href=(format!("#run-{index}-doubt")) { (doubts) (if doubts == 1 { " thing to doubt" } else { " things to doubt" }) } }
         }
@@ -245,7 +245,8 @@ pub(super) fn advice(index: usize, run: &RunData) -> Markup {
         section.block.advice aria-labelledby=(title_id) {
             details.fold {
                 summary { h2 id=(title_id) { "For the next run" } span.count { (visible(&advice.headline, 300)) } }
-                ul.plain { @for line in &advice.lines { li { (visible(line, 2_000)) } } }
+                // Going to a place inside opens what is folded around it.
+                ul.plain id=(format!("run-{index}-why")) { @for line in &advice.lines { li { (visible(line, 2_000)) } } }
                 div.snippets { @for snippet in &advice.snippets {
                     div.snippet {
                         div.snippet-head { span { (visible(&snippet.title, 100)) } (copy()) }

@@ -102,7 +102,8 @@ fn few(names: &[String]) -> String {
 fn drawing(run: &RunData, panel: &Panel<'_>) -> Result<String, Error> {
     let options = PlotOptions {
         theme: Theme::Light,
-        width: 1080,
+        // Two stand side by side on a desk.
+        width: 600,
         panels: Some(vec![panel.id.to_owned()]),
         heading: false,
     };
