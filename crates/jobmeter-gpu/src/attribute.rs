@@ -69,7 +69,6 @@ mod tests {
             device,
             owners: owners.to_vec(),
             memory_bytes: memory,
-            busy_ns: None,
             busy_ppm: busy,
             memory_busy_ppm: None,
         }

@@ -67,9 +67,6 @@ pub struct GpuConfig {
     pub root: PathBuf,
     pub job_env: JobEnv,
     pub pid_view: PidView,
-    /// The job was started by us, so what a client did before we first saw it belongs to the run. False
-    /// when attaching: then the first sight of a client is its baseline.
-    pub count_from_birth: bool,
 }
 
 impl Default for GpuConfig {
@@ -83,7 +80,6 @@ impl Default for GpuConfig {
             root: named("JOBMETER_GPU_ROOT").unwrap_or_else(|| PathBuf::from("/")),
             job_env: JobEnv::default(),
             pid_view: PidView::Detect,
-            count_from_birth: true,
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::identity::Member;
 use crate::monitor::{GpuMonitor, Listing, Stopped};
 use crate::powercap::Powercap;
 use crate::snapshot::{GpuSnapshot, Status};
+use crate::used::{Use, Uses};
 use jobmeter_engine::meter::{Extra, Member as EngineMember};
 use jobmeter_model::metric::{Column, Kind, Metric, Scope};
 use jobmeter_model::summary::{EntityFigures, Figure, Figures, Source, Warning};
@@ -29,8 +30,7 @@ pub struct GpuExtra {
     values: Vec<Option<u64>>,
     /// Per column: had a value at some tick.
     told: Vec<bool>,
-    /// Per device: the job had memory on it or kept it busy.
-    used: Vec<bool>,
+    use_of: Uses,
     warned: usize,
     is_hang_told: bool,
     warnings: Vec<Warning>,
@@ -46,7 +46,7 @@ impl GpuExtra {
             latest: None,
             values: Vec::new(),
             told: Vec::new(),
-            used: Vec::new(),
+            use_of: Uses::default(),
             warned: 0,
             is_hang_told: false,
             warnings: Vec::new(),
@@ -61,10 +61,7 @@ impl GpuExtra {
     fn take(&mut self, snapshot: Arc<GpuSnapshot>) {
         let is_new = self.latest.as_ref().is_none_or(|(known, _)| known.sequence != snapshot.sequence);
         if is_new {
-            self.used.resize(snapshot.devices.len(), false);
-            for (used, scopes) in self.used.iter_mut().zip(&snapshot.scopes) {
-                *used |= scopes[2].memory_bytes.unwrap_or(0) > 0 || scopes[2].busy_ppm.unwrap_or(0) > 0;
-            }
+            self.use_of.take(&snapshot);
             for warning in snapshot.warnings.iter().skip(self.warned) {
                 self.warnings.push(Warning { kind: warning.kind.to_owned(), text: warning.text.clone() });
             }
@@ -140,7 +137,7 @@ impl GpuExtra {
         let visible: Vec<usize> = (0..devices.len())
             .filter(|&i| devices[i].selected && !devices[i].mig_enabled && devices[i].visible != Some(false))
             .collect();
-        let idle = visible.iter().filter(|&&i| !self.used.get(i).copied().unwrap_or(false)).count();
+        let idle = visible.iter().filter(|&&i| self.use_of.get(devices, i) == Use::No).count();
         let mut sources = Vec::new();
         for name in ["nvml", "drm"] {
             let own = devices.iter().filter(|device| (device.driver == "nvml") == (name == "nvml"));
@@ -172,8 +169,8 @@ impl GpuExtra {
         selected
             .map(|(index, device)| {
                 let mut facts = device.facts();
-                let used = self.used.get(index).copied().unwrap_or(false);
-                facts.insert("used".to_owned(), if used { "yes" } else { "no" }.to_owned());
+                let used = self.use_of.get(&snapshot.devices, index);
+                facts.insert("used".to_owned(), used.key().to_owned());
                 EntityFigures {
                     name: device.uuid.clone(),
                     figures: missing(self, layout, snapshot, device),

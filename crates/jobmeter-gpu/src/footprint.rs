@@ -2,7 +2,7 @@
 //! the user gives an intensity. Estimates, and named so.
 
 use jobmeter_model::metric::Metric;
-use jobmeter_model::summary::{Figure, Quality, Summary};
+use jobmeter_model::summary::{EntityFigures, Figure, Quality, Summary};
 
 const MICROJOULES_PER_JOULE: f64 = 1e6;
 const JOULES_PER_KWH: f64 = 3.6e6;
@@ -29,32 +29,62 @@ pub fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
             parts.push(format!("{name} by share of CPU time"));
         }
     }
-    let key = Metric::GpuEnergyUj.key();
-    let used = summary.gpus.iter().filter(|gpu| uses(gpu));
-    let gpus: Vec<f64> = used.filter_map(|gpu| of(&gpu.figures, key)).collect();
-    if summary.gpus.iter().any(|gpu| of(&gpu.figures, key).is_some()) {
-        let uj: f64 = gpus.iter().sum();
-        let reason = "whole energy of the GPUs that the job used, others' work on them included";
-        summary.combined.insert(key.to_owned(), Figure::int(uj as u64, Quality::Estimate).because(reason));
-        total_uj += uj;
-        parts.push("GPUs used by the job in full".to_owned());
-    }
+    let is_certain = match gpu_energy(&summary.gpus) {
+        None => true,
+        Some((uj, untold)) => {
+            total_uj += uj;
+            let key = Metric::GpuEnergyUj.key().to_owned();
+            let reason = "whole energy of the GPUs that the job used, others' work on them included";
+            match &untold {
+                None => parts.push("GPUs used by the job in full".to_owned()),
+                Some(untold) => parts.push(format!("GPUs used by the job in full, but {untold}")),
+            }
+            let figure = match untold {
+                None => Figure::int(uj as u64, Quality::Estimate).because(reason),
+                Some(untold) if uj > 0.0 => {
+                    Figure::int(uj as u64, Quality::LowerBound).because(format!("{reason}; {untold}"))
+                }
+                Some(untold) => Figure::unavailable(untold),
+            };
+            let is_certain = figure.quality == Quality::Estimate;
+            summary.combined.insert(key, figure);
+            is_certain
+        }
+    };
     if parts.is_empty() {
         return;
     }
     let joules = total_uj / MICROJOULES_PER_JOULE;
     let reason = parts.join(", ");
-    let figure = Figure::float(joules, Quality::Estimate).because(reason);
+    let quality = if is_certain { Quality::Estimate } else { Quality::LowerBound };
+    if !is_certain && total_uj == 0.0 {
+        summary.combined.insert("energy_joules".to_owned(), Figure::unavailable(reason));
+        return;
+    }
+    let figure = Figure::float(joules, quality).because(reason);
     summary.combined.insert("energy_joules".to_owned(), figure);
     if let Some(intensity) = carbon_g_per_kwh {
         let reason = format!("energy_joules at {intensity} g/kWh, as given");
-        let figure = Figure::float(joules / JOULES_PER_KWH * intensity, Quality::Estimate).because(reason);
+        let figure = Figure::float(joules / JOULES_PER_KWH * intensity, quality).because(reason);
         summary.combined.insert("co2_grams".to_owned(), figure);
     }
 }
 
-/// A MIG GPU counts when one of its instances was used; only the whole GPU has energy.
-fn uses(gpu: &jobmeter_model::summary::EntityFigures) -> bool {
-    gpu.facts.get("used").is_some_and(|used| used == "yes")
-        || gpu.facts.get("mig_enabled").is_some_and(|enabled| enabled == "yes")
+/// Energy of the devices that the job used, and which others it may have used. `None` without any counter. A MIG GPU
+/// is used when one of its instances is; only the whole GPU has energy.
+fn gpu_energy(gpus: &[EntityFigures]) -> Option<(f64, Option<String>)> {
+    let energy = |gpu: &EntityFigures| gpu.figures.get(Metric::GpuEnergyUj.key()).and_then(Figure::as_f64);
+    let mut sum_uj = None;
+    let mut untold = None;
+    for (gpu, uj) in gpus.iter().filter_map(|gpu| Some((gpu, energy(gpu)?))) {
+        let sum_uj = sum_uj.get_or_insert(0.0);
+        let is_visible = gpu.facts.get("visible").is_none_or(|visible| visible != "no");
+        match gpu.facts.get("used").map(String::as_str) {
+            Some("yes") => *sum_uj += uj,
+            Some("no") => {}
+            _ if !is_visible => {}
+            _ => untold = Some(format!("whether the job used {} is not known", gpu.name)),
+        }
+    }
+    Some((sum_uj?, untold))
 }

@@ -2,7 +2,7 @@
 //! MIG GPU counts by its instances.
 
 use jobmeter_model::metric::Metric;
-use jobmeter_model::summary::{Figure, Quality, Summary};
+use jobmeter_model::summary::{Figure, Summary};
 
 /// Adds `gpu_hardware_ratio_max` and `_mean` to each scope that knows the sum over the devices.
 pub fn add_ratios(summary: &mut Summary) {
@@ -15,10 +15,11 @@ pub fn add_ratios(summary: &mut Summary) {
     for figures in scopes {
         for suffix in ["max", "mean"] {
             let key = format!("{}_{suffix}", Metric::GpuBusyPpm.key());
-            if let Some(sum_ppm) = figures.get(&key).and_then(Figure::as_f64) {
+            let Some(sum) = figures.get(&key) else { continue };
+            if let Some(sum_ppm) = sum.as_f64() {
                 let ratio = sum_ppm / (1e6 * expected as f64);
                 let figure =
-                    Figure::float(ratio, Quality::Sampled).because(format!("of {expected} expected GPUs"));
+                    Figure::float(ratio, sum.quality).because(format!("of {expected} expected GPUs"));
                 figures.insert(format!("gpu_hardware_ratio_{suffix}"), figure);
             }
         }

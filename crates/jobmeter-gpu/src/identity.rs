@@ -7,6 +7,7 @@ use crate::snapshot::Owner;
 use crate::textfile;
 use jobmeter_model::ProcessId;
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,14 @@ use std::path::{Path, PathBuf};
 pub struct Member {
     pub id: ProcessId,
     pub main: bool,
+}
+
+/// Which call of the driver a number came from: in a container, some drivers translate the numbers of one and not of
+/// the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Lists,
+    Utilization,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +72,8 @@ pub(crate) struct Members {
     known: PidMap<i32, Known>,
     generation: u64,
     numbers: Numbers,
-    /// Answers of this sample: one process may be on sixteen devices.
-    answers: PidMap<i32, Resolved>,
+    /// Answers of this sample by [`Call`]: one process may be on sixteen devices.
+    answers: [PidMap<i32, Resolved>; 2],
 }
 
 /// How the driver's numbers relate to ours.
@@ -72,9 +81,9 @@ enum Numbers {
     Ours,
     /// `/proc` is an ancestor's: the number of our namespace is at this place of `NSpid`.
     Ancestor(usize),
-    /// Host numbers perhaps; `true` once a member was seen to hold the device under the reported number.
+    /// Host numbers perhaps. By [`Call`], `true` once a member was seen to hold a device under the reported number.
     Doubtful {
-        confirmed: bool,
+        confirmed: [bool; 2],
     },
     Host,
 }
@@ -92,7 +101,7 @@ impl Members {
                     (1.., _) => Numbers::Ancestor(level),
                     (0, PidView::Host) => Numbers::Host,
                     (0, _) if initial => Numbers::Ours,
-                    _ => Numbers::Doubtful { confirmed: false },
+                    _ => Numbers::Doubtful { confirmed: [false; 2] },
                 }
             }
         };
@@ -104,7 +113,7 @@ impl Members {
             known: PidMap::default(),
             generation: 0,
             numbers,
-            answers: PidMap::default(),
+            answers: Default::default(),
         }
     }
 
@@ -112,7 +121,7 @@ impl Members {
     /// utilisation is still to come.
     pub(crate) fn update(&mut self, members: &[Member]) {
         self.generation += 1;
-        self.answers.clear();
+        self.answers.iter_mut().for_each(PidMap::clear);
         let now = self.generation;
         for member in members {
             let owner = Owner { id: member.id, main: member.main };
@@ -135,7 +144,7 @@ impl Members {
     /// Finds out which members have exited. Call it when all listings are taken and before asking whose they
     /// are: a process that is still the same one now was so then.
     pub(crate) fn check(&mut self) {
-        self.answers.clear();
+        self.answers.iter_mut().for_each(PidMap::clear);
         let mut descriptors: Vec<libc::pollfd> = Vec::with_capacity(self.known.len());
         let mut pids: Vec<i32> = Vec::with_capacity(self.known.len());
         for (pid, known) in &mut self.known {
@@ -165,16 +174,25 @@ impl Members {
     }
 
     /// Whose number the driver reported. When a number changed hands since the listing, nobody is charged.
-    pub(crate) fn resolve(&mut self, reported: i32) -> Resolved {
-        if let Some(answer) = self.answers.get(&reported) {
+    pub(crate) fn resolve(&mut self, reported: i32, call: Call) -> Resolved {
+        if let Some(answer) = self.answers[call as usize].get(&reported) {
             return *answer;
         }
-        let answer = self.resolve_anew(reported);
-        self.answers.insert(reported, answer);
+        let answer = self.resolve_anew(reported, call);
+        self.answers[call as usize].insert(reported, answer);
         answer
     }
 
-    fn resolve_anew(&mut self, reported: i32) -> Resolved {
+    /// Whether the process is of the job, and has not left it for more than a sample.
+    pub(crate) fn has(&self, id: ProcessId) -> bool {
+        self.known.get(&id.pid).is_some_and(|known| known.owner.id == id)
+    }
+
+    pub(crate) fn owner_of(&self, id: ProcessId) -> Option<Owner> {
+        self.known.get(&id.pid).map(|known| known.owner).filter(|owner| owner.id == id)
+    }
+
+    fn resolve_anew(&mut self, reported: i32, call: Call) -> Resolved {
         match self.numbers {
             Numbers::Ours => self.owner(reported, reported),
             Numbers::Host => Resolved::Unknown(HOST_PIDS),
@@ -192,13 +210,13 @@ impl Members {
                     None => Resolved::Stranger,
                 }
             }
-            Numbers::Doubtful { confirmed } => {
+            Numbers::Doubtful { mut confirmed } => {
                 let owner = self.owner(reported, reported);
-                let holds = matches!(owner, Resolved::Ours(_)) && self.holds_device(reported);
-                if holds {
-                    self.numbers = Numbers::Doubtful { confirmed: true };
-                }
-                if holds || confirmed { owner } else { Resolved::Unknown(HOST_PIDS) }
+                let is_confirmed = &mut confirmed[call as usize];
+                *is_confirmed |= matches!(owner, Resolved::Ours(_)) && self.holds_device(reported);
+                let answer = if *is_confirmed { owner } else { Resolved::Unknown(HOST_PIDS) };
+                self.numbers = Numbers::Doubtful { confirmed };
+                answer
             }
         }
     }
@@ -234,15 +252,28 @@ impl Members {
         own.is_some() && own == namespace(&proc_pid.to_string())
     }
 
-    /// Independent evidence that a number of ours is the one the driver means.
+    /// Independent evidence that a number of ours is the one the driver means: the process has a device open or mapped.
     fn holds_device(&self, pid: i32) -> bool {
-        std::fs::read_dir(self.proc_root.join(pid.to_string()).join("fd")).is_ok_and(|entries| {
-            entries.flatten().any(|entry| {
-                std::fs::read_link(entry.path())
-                    .is_ok_and(|link| link.to_string_lossy().starts_with("/dev/nvidia"))
-            })
-        })
+        let folder = self.proc_root.join(pid.to_string());
+        let has_open = std::fs::read_dir(folder.join("fd")).is_ok_and(|entries| {
+            let links = entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+            links.into_iter().any(|link| is_device(&link.to_string_lossy()))
+        });
+        has_open || maps_device(&folder.join("maps"))
     }
+}
+
+fn is_device(path: &str) -> bool {
+    path.starts_with("/dev/nvidia") || path == "/dev/dxg"
+}
+
+/// The path is the sixth field of a line.
+fn maps_device(maps: &Path) -> bool {
+    let Ok(file) = File::open(maps) else { return false };
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
+    lines
+        .into_iter()
+        .any(|line| String::from_utf8_lossy(&line).split_ascii_whitespace().nth(5).is_some_and(is_device))
 }
 
 /// Taken before the start time is read: what is read then is of the process that is held, or of none.

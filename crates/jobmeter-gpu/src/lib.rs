@@ -28,7 +28,9 @@ pub mod powercap;
 mod select;
 mod signals;
 mod snapshot;
+pub mod sums;
 mod textfile;
+mod used;
 mod visible;
 
 pub use columns::Layout;

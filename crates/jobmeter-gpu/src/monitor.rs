@@ -316,7 +316,7 @@ fn open(
     }
     if drm {
         shared.progress.enter("sysfs");
-        let source = DrmSource::start(&config.root, config.count_from_birth, devices);
+        let source = DrmSource::start(&config.root, devices);
         sources.drm = (!source.is_empty()).then_some(source);
     }
     sources

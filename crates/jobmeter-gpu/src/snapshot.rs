@@ -65,8 +65,6 @@ pub struct Client {
     pub device: usize,
     pub owners: Vec<Owner>,
     pub memory_bytes: Option<u64>,
-    /// Cumulative since the first sample.
-    pub busy_ns: Option<u64>,
     /// Over the last period.
     pub busy_ppm: Option<u64>,
     /// Share of the memory controller over the last period.

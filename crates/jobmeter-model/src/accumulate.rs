@@ -65,6 +65,9 @@ struct Stats {
     weight_ns: u64,
     rate: RatePeak,
     samples: u64,
+    /// Time of ticks without a value; the first tick of a column has no time before it.
+    unknown_ns: u64,
+    is_begun: bool,
     settled: bool,
 }
 
@@ -80,6 +83,12 @@ impl Stats {
         }
         self.samples += 1;
         self.last = Some(value);
+    }
+
+    fn miss(&mut self, step_ns: u64) {
+        if self.is_begun {
+            self.unknown_ns = self.unknown_ns.saturating_add(step_ns);
+        }
     }
 
     fn mean(&self) -> Option<f64> {
@@ -134,12 +143,16 @@ impl Sink for Accumulator {
         self.last_t_ns = t_ns.max(self.last_t_ns);
         self.ticks += 1;
         for (stats, value) in self.stats.iter_mut().zip(values) {
-            if let Some(value) = value {
-                stats.take(step_ns, *value);
-                if !self.rates_are_given {
-                    stats.rate.see(t_ns, *value);
+            match value {
+                None => stats.miss(step_ns),
+                Some(value) => {
+                    stats.take(step_ns, *value);
+                    if !self.rates_are_given {
+                        stats.rate.see(t_ns, *value);
+                    }
                 }
             }
+            stats.is_begun = true;
         }
     }
 }
@@ -223,6 +236,28 @@ fn counts_from_first_reading(column: &Column) -> bool {
     column.scope == Scope::System && column.metric.info().kind == Kind::Counter && !is_gpu
 }
 
+/// What a job has on a GPU can be 0 before its first use and unknown from then on.
+fn is_of_job_on_gpu(column: &Column) -> bool {
+    let is_gpu =
+        matches!(column.metric, Metric::GpuMemoryBytes | Metric::GpuBusyPpm | Metric::GpuMemoryBusyPpm);
+    is_gpu && column.scope != Scope::System
+}
+
+/// Maximum and mean of a gauge that was unknown at some ticks: lower bounds, and nothing where the rest is 0.
+fn add_partly_known(figures: &mut Figures, key: &str, stats: &Stats) {
+    let reason = format!("not known for {:.1} s of the run", stats.unknown_ns as f64 / 1e9);
+    if stats.max == 0 {
+        figures.insert(format!("{key}_max"), Figure::unavailable(&reason));
+        figures.insert(format!("{key}_mean"), Figure::unavailable(reason));
+        return;
+    }
+    let time_ns = stats.weight_ns.saturating_add(stats.unknown_ns);
+    let mean = stats.weighted / time_ns as f64;
+    let bound = |figure: Figure| figure.because(&reason);
+    figures.insert(format!("{key}_max"), bound(Figure::int(stats.max, Quality::LowerBound)));
+    figures.insert(format!("{key}_mean"), bound(Figure::float(mean, Quality::LowerBound)));
+}
+
 fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Stats, by: Divisors) {
     let key = format!("{prefix}{}", column.metric.key());
     let known = match stats.last {
@@ -244,6 +279,9 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
         }
     };
     match column.metric.info().kind {
+        Kind::Gauge if stats.unknown_ns > 0 && is_of_job_on_gpu(column) => {
+            add_partly_known(figures, &key, stats);
+        }
         Kind::Gauge => {
             figures.insert(format!("{key}_max"), Figure::int(stats.max, Quality::Sampled));
             if let Some(mean) = stats.mean() {
@@ -315,6 +353,26 @@ mod tests {
         assert_eq!(figures["rss_bytes_max"].as_u64(), Some(100));
         let mean = figures["rss_bytes_mean"].as_f64().expect("mean");
         assert!((mean - (100.0 * 1.0 + 40.0 * 0.5) / 1.5).abs() < 1e-9, "{mean}");
+    }
+
+    #[test]
+    fn what_a_job_has_on_a_gpu_is_not_0_because_it_was_0_while_it_was_known() {
+        let of = |values: [Option<u64>; 4]| {
+            let mut sums = Accumulator::default();
+            sums.define(&Column::of(Scope::Main, Metric::GpuMemoryBytes));
+            for (tick, value) in (0..).zip(values) {
+                sums.tick(tick * 1_000_000_000, &[value]);
+            }
+            let mut figures = sums.figures(BY).scopes.remove(&Scope::Main).expect("the scope");
+            ["max", "mean"].map(|suffix| figures.remove(&format!("gpu_memory_bytes_{suffix}")).expect(suffix))
+        };
+        for figure in of([Some(0), Some(0), None, None]) {
+            assert_eq!((figure.value, figure.quality), (None, Quality::Unavailable));
+        }
+        let [max, mean] = of([Some(0), Some(90), None, Some(30)]);
+        assert_eq!((max.as_f64(), max.quality), (Some(90.0), Quality::LowerBound));
+        assert_eq!((mean.as_f64(), mean.quality), (Some(40.0), Quality::LowerBound));
+        assert_eq!(of([None, Some(0), Some(0), Some(0)])[0].quality, Quality::Sampled);
     }
 
     #[test]

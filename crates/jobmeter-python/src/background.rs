@@ -11,7 +11,7 @@ use jobmeter_engine::meter::{Extra, Target};
 use jobmeter_engine::run::attach::{self, TargetError};
 use jobmeter_engine::run::session::{Ended, Session, SessionConfig};
 use jobmeter_engine::run::supervise;
-use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra, footprint, hardware};
+use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra, footprint, hardware, sums};
 use jobmeter_model::summary::Limits;
 use jobmeter_model::{Column, Event, MarkKind, RunInfo, Sink, Summary};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
@@ -100,7 +100,6 @@ impl Background {
         let gpu = GpuConfig {
             uuids: options.gpu_uuids.clone(),
             job_env: JobEnv::from_lookup(|key| std::env::var(key).ok()),
-            count_from_birth: false,
             ..GpuConfig::default()
         };
         let gpu = GpuExtra::start(gpu).map_err(StartError::Gpu)?;
@@ -232,6 +231,7 @@ impl Drop for Background {
 
 fn summed(ended: Ended) -> Summary {
     let mut summary = ended.summary();
+    sums::grade(&mut summary);
     footprint::estimate(&mut summary, None);
     hardware::add_ratios(&mut summary);
     summary

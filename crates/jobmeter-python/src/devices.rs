@@ -46,7 +46,7 @@ pub(crate) fn sample(main: Option<ProcessId>, others: &[ProcessId]) -> Option<Ar
     KEPT.with_borrow_mut(|kept| {
         let pid = std::process::id();
         if kept.as_ref().is_none_or(|kept| kept.pid != pid) {
-            let config = GpuConfig { count_from_birth: false, ..GpuConfig::default() };
+            let config = GpuConfig::default();
             *kept = Some(Kept { pid, monitor: GpuMonitor::start(config).ok().flatten() });
         }
         let monitor = kept.as_ref()?.monitor.as_ref()?;

@@ -4,7 +4,9 @@ use crate::config::Settings;
 use crate::trust;
 use jobmeter_engine::linux::elevated::is_elevated;
 use jobmeter_engine::meter::Meter;
-use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware};
+use jobmeter_gpu::{
+    Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware, sums,
+};
 use jobmeter_model::summary::Summary;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,7 +44,7 @@ pub(crate) fn parse_intensity(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not an intensity; write grams per kWh, such as 230"))
 }
 
-/// Whose environment says which GPUs the job sees, and since when its use counts.
+/// Whose environment says which GPUs the job sees.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum GpuJob {
     Started,
@@ -89,6 +91,7 @@ impl GpuArgs {
     }
 
     pub(crate) fn estimate(&self, summary: &mut Summary) {
+        sums::grade(summary);
         footprint::estimate(summary, self.carbon_intensity);
         hardware::add_ratios(summary);
     }
@@ -104,7 +107,6 @@ impl GpuArgs {
             uuids: self.gpu_uuids.clone(),
             nvml_path: self.nvml.clone(),
             job_env,
-            count_from_birth: matches!(job, GpuJob::Started),
             ..GpuConfig::default()
         }
     }

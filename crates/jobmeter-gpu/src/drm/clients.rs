@@ -19,7 +19,6 @@ const SEARCH_AGAIN: Duration = Duration::from_secs(1);
 
 pub(super) struct Clients {
     proc_root: PathBuf,
-    count_from_birth: bool,
     processes: HashMap<ProcessId, Process>,
     ledger: HashMap<(usize, u64), Entry>,
     last_ns: Option<u64>,
@@ -40,7 +39,6 @@ struct Process {
 #[derive(Default)]
 struct Entry {
     engines: HashMap<String, Busy>,
-    busy_ns: u64,
 }
 
 struct Seen {
@@ -49,10 +47,9 @@ struct Seen {
 }
 
 impl Clients {
-    pub(super) fn new(root: &Path, count_from_birth: bool) -> Clients {
+    pub(super) fn new(root: &Path) -> Clients {
         Clients {
             proc_root: root.join("proc"),
-            count_from_birth,
             processes: HashMap::new(),
             ledger: HashMap::new(),
             last_ns: None,
@@ -159,10 +156,6 @@ impl Clients {
             };
             busiest_ns = busiest_ns.max(grown_ns / engine.capacity);
         }
-        if fresh && span_ns.is_none() && !self.count_from_birth {
-            busiest_ns = 0;
-        }
-        entry.busy_ns += busiest_ns;
         let busy_ppm = span_ns.filter(|&span| span > 0).map(|span| {
             let ppm = u128::from(busiest_ns) * 1_000_000 / u128::from(span);
             ppm.min(1_000_000) as u64
@@ -171,7 +164,6 @@ impl Clients {
             device: slot,
             owners: seen.owners,
             memory_bytes: seen.info.memory_bytes,
-            busy_ns: Some(entry.busy_ns),
             busy_ppm,
             memory_busy_ppm: None,
         }

@@ -19,7 +19,7 @@ pub(crate) struct DrmSource {
 
 impl DrmSource {
     /// Finds the cards under `root` and appends them to `devices`.
-    pub(crate) fn start(root: &Path, count_from_birth: bool, devices: &mut Vec<GpuDevice>) -> DrmSource {
+    pub(crate) fn start(root: &Path, devices: &mut Vec<GpuDevice>) -> DrmSource {
         let folder = root.join("sys/class/drm");
         let mut numbers: Vec<u32> = std::fs::read_dir(&folder)
             .into_iter()
@@ -39,7 +39,7 @@ impl DrmSource {
                 cards.push(card);
             }
         }
-        DrmSource { cards, clients: Clients::new(root, count_from_birth) }
+        DrmSource { cards, clients: Clients::new(root) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

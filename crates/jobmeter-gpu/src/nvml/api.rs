@@ -52,11 +52,23 @@ pub(super) struct Memory {
     pub(super) lack: Option<Fault>,
 }
 
-/// The two lists of processes that a device keeps.
-#[derive(Debug, Clone, Copy)]
+/// The lists of processes that a device keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
     Compute,
     Graphics,
+    /// Clients of the multi-process service; the compute list has its server.
+    Mps,
+}
+
+impl List {
+    pub(super) fn may_be_missing(self, code: c_int) -> bool {
+        match self {
+            List::Compute => false,
+            List::Graphics => code == sys::NOT_SUPPORTED,
+            List::Mps => matches!(code, sys::NOT_SUPPORTED | sys::FUNCTION_NOT_FOUND),
+        }
+    }
 }
 
 impl Api {
@@ -122,6 +134,10 @@ impl Api {
         let Err(lack) = call!(self, memory_v2, device, &mut second) else {
             return Ok(Memory { total: second.total, used: second.used, free: second.free, lack: None });
         };
+        // A device in this state answers no other function either.
+        if matches!(lack.code, sys::GPU_IS_LOST | sys::RESET_REQUIRED) {
+            return Err(lack);
+        }
         let mut first = sys::Memory::default();
         call!(self, memory, device, &mut first)?;
         Ok(Memory { total: first.total, used: first.used, free: first.free, lack: Some(lack) })
@@ -205,6 +221,7 @@ impl Api {
         let (third, second, first) = match list {
             List::Compute => (symbols.compute_v3, symbols.compute_v2, symbols.compute_v1),
             List::Graphics => (symbols.graphics_v3, symbols.graphics_v2, symbols.graphics_v1),
+            List::Mps => (symbols.mps_v3, symbols.mps_v2, symbols.mps_v1),
         };
         for symbol in [third, second].iter().skip(usize::from(self.skip_third)) {
             let Some(function) = symbol.function else { continue };

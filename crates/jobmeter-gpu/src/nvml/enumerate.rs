@@ -6,10 +6,10 @@ use super::{Found, NvmlSource, Unit};
 use crate::config::Brand;
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
-use crate::hash::PidMap;
 use crate::notes::{ALL_DEVICES, Notes};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 impl NvmlSource {
     /// Loads the library, initialises the driver and appends its devices to `devices`.
@@ -26,12 +26,17 @@ impl NvmlSource {
             .map_err(|fault| notes.fail(ALL_DEVICES, None, "driver_version", || fault.reason()))
             .ok();
         let mut source =
-            NvmlSource { api, units: Vec::new(), pcie_next: 0, processes: Vec::new(), samples: Vec::new() };
+            NvmlSource { api, units: Vec::new(), pcie_due: Instant::now(), processes: Vec::new() };
         for index in 0..count {
             let handle = match source.api.handle(index) {
                 Ok(handle) => handle,
                 Err(fault) => {
                     // One dead GPU must not hide the others.
+                    if fault.code == sys::GPU_IS_LOST {
+                        let text =
+                            format!("GPU {index} was lost before the run: {}", sys::meaning(fault.code));
+                        notes.warn("gpu_lost", text);
+                    }
                     notes.fail(ALL_DEVICES - 1 - index as usize, None, "device", || {
                         format!("GPU {index} cannot be opened: {}", fault.reason())
                     });
@@ -117,9 +122,10 @@ impl NvmlSource {
             is_instance: device.mig_parent.is_some(),
             lists_by_instance: false,
             lost: false,
+            reset_told: false,
             window: super::Window::default(),
+            entries: Vec::new(),
             shares: Vec::new(),
-            busy_ns: PidMap::default(),
             energy: EnergyMeter::default(),
             pcie: None,
         };

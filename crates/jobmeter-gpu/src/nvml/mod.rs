@@ -2,6 +2,7 @@
 
 mod api;
 mod enumerate;
+mod pcie;
 mod sample;
 mod sys;
 mod window;
@@ -10,21 +11,18 @@ pub(crate) use sys::Progress;
 
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
-use crate::hash::PidMap;
 use crate::snapshot::Owner;
 use api::{Api, Fault};
-use jobmeter_model::ProcessId;
 use std::time::Instant;
-use window::Window;
+use window::{Level, Window};
 
-/// The share of one owner in the last window of the driver.
+/// The use of the device by one owner.
 #[derive(Debug, Clone, Copy)]
 struct OwnShare {
     owner: Owner,
     /// Given to an entry of this sample.
     placed: bool,
-    busy_ppm: u64,
-    memory_busy_ppm: u64,
+    level: Level,
 }
 
 /// A device or MIG instance with what has to be remembered between samples.
@@ -38,11 +36,12 @@ struct Unit {
     /// Processes are listed by the instances of this GPU.
     lists_by_instance: bool,
     lost: bool,
+    reset_told: bool,
     window: Window,
+    /// The driver's entries of this sample, before anybody asked whose they are.
+    entries: Vec<sys::UtilizationSample>,
     /// Ordered by pid.
     shares: Vec<OwnShare>,
-    /// Busy time of the job's processes since the first sample.
-    busy_ns: PidMap<ProcessId, u64>,
     energy: EnergyMeter,
     pcie: Option<Pcie>,
 }
@@ -57,9 +56,9 @@ struct Pcie {
 pub(crate) struct NvmlSource {
     api: Api,
     units: Vec<Unit>,
-    pcie_next: usize,
+    /// No PCIe reading before this.
+    pcie_due: Instant,
     processes: Vec<sys::Process>,
-    samples: Vec<sys::UtilizationSample>,
 }
 
 impl NvmlSource {

@@ -2,18 +2,17 @@
 
 use super::api::{Fault, List};
 use super::sys;
-use super::window::{Share, Verdict};
-use super::{NvmlSource, OwnShare, Pcie, Unit};
+use super::window::{Heard, Level, Look};
+use super::{NvmlSource, OwnShare, Unit};
 use crate::attribute::Coverage;
 use crate::gather::Gather;
-use crate::identity::Resolved;
+use crate::identity::{Call, Resolved};
 use crate::snapshot::{Client, Owner};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Each PCIe reading keeps the driver busy for 20 ms, so a sample spends no more than this on them and goes
-/// round the devices; a reading stays valid until it is this old.
-const PCIE_BUDGET: Duration = Duration::from_millis(50);
-const PCIE_VALID: Duration = Duration::from_secs(10);
+const GARBAGE: &str =
+    "nvmlDeviceGetProcessUtilization: the driver's figure for a process of the job cannot be true";
+const NO_MEMORY: &str = "the driver lists the process without its memory";
 
 /// What the driver listed for one unit, before anybody asked whose it is.
 struct Listed {
@@ -27,16 +26,16 @@ struct Listed {
 impl NvmlSource {
     pub(crate) fn sample(&mut self, gather: &mut Gather<'_>) {
         let mut listed = Vec::new();
-        let mut verdicts = Vec::with_capacity(self.units.len());
+        let mut looks = Vec::with_capacity(self.units.len());
         for index in 0..self.units.len() {
             self.read_device(index, gather);
-            verdicts.push(self.read_processes(index, gather, &mut listed));
+            looks.push(self.read_processes(index, gather, &mut listed));
         }
         self.read_pcie(gather);
         // Only now, with every listing taken, is it asked who the processes are.
         gather.members.check();
-        for (index, verdict) in verdicts.into_iter().enumerate() {
-            self.units[index].settle(verdict, gather);
+        for (unit, look) in self.units.iter_mut().zip(looks) {
+            unit.settle(look, gather);
         }
         self.attribute(&listed, gather);
     }
@@ -49,7 +48,7 @@ impl NvmlSource {
             gather.readings[slot].lost = true;
             return;
         }
-        let mut look = Look { slot, lost: false, gather };
+        let mut look = Reading { slot, lost: false, needs_reset: false, gather };
         let memory = look.at("memory_used_bytes", api.memory(handle));
         if let Some(lack) = memory.and_then(|memory| memory.lack) {
             look.at::<()>("memory_reserve", Err(lack));
@@ -77,7 +76,16 @@ impl NvmlSource {
                 look.at("clock_memory_hz", api.clock_mhz(handle, true)).map(|mhz| mhz * 1_000_000);
             reading.throttle_bits = look.at("throttle_bits", api.throttle_bits(handle));
         }
-        let lost = look.lost;
+        let (lost, needs_reset) = (look.lost, look.needs_reset);
+        if needs_reset && !unit.reset_told {
+            unit.reset_told = true;
+            let device = &gather.devices[slot];
+            let text = format!(
+                "GPU {} ({}) needs a reset: its driver refuses every figure, and work on it fails",
+                device.index, device.uuid
+            );
+            gather.notes.warn("gpu_reset_required", text);
+        }
         gather.energy_methods[slot] = unit.energy.method();
         gather.readings[slot] = reading;
         if lost {
@@ -91,7 +99,7 @@ impl NvmlSource {
         index: usize,
         gather: &mut Gather<'_>,
         listed: &mut Vec<Listed>,
-    ) -> Option<Verdict> {
+    ) -> Option<Look> {
         let unit = &mut self.units[index];
         let slot = unit.slot;
         if unit.lost {
@@ -105,11 +113,11 @@ impl NvmlSource {
         }
         let first = listed.len();
         let mut known = true;
-        for list in [List::Compute, List::Graphics] {
+        for list in [List::Compute, List::Graphics, List::Mps] {
             match self.api.processes(unit.handle, list, &mut self.processes) {
                 Ok(()) => list_into(listed, first, index, unit.mig_ids, &self.processes),
-                // Data centre cards have no graphics list: that is no gap.
-                Err(fault) if matches!(list, List::Graphics) && fault.code == sys::NOT_SUPPORTED => {}
+                // Data centre cards have no graphics list, old drivers none of MPS clients: that is no gap.
+                Err(fault) if list.may_be_missing(fault.code) => {}
                 Err(fault) => {
                     known = false;
                     gather.fail(slot, "process_memory", || fault.reason());
@@ -124,51 +132,18 @@ impl NvmlSource {
             listed.truncate(first);
         }
         gather.coverage[slot].memory = known;
-        let now_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64);
-        match self.api.process_samples(unit.handle, unit.window.since_us(), &mut self.samples) {
+        let wall_us = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64);
+        let look = Look { wall_us, steady_us: gather.t_ns / 1000 };
+        match self.api.process_samples(unit.handle, unit.window.since_us(look), &mut unit.entries) {
             Ok(()) => {
                 gather.coverage[slot].busy = true;
                 gather.coverage[slot].memory_busy = true;
-                Some(unit.window.take(now_us, &mut self.samples))
+                Some(look)
             }
             Err(fault) => {
                 gather.fail(slot, "process_busy", || fault.reason());
                 gather.fail(slot, "process_memory_busy", || fault.reason());
                 None
-            }
-        }
-    }
-
-    fn read_pcie(&mut self, gather: &mut Gather<'_>) {
-        let begin = Instant::now();
-        let count = self.units.len();
-        for step in 0..count {
-            let index = (self.pcie_next + step) % count;
-            let unit = &mut self.units[index];
-            if unit.is_instance || unit.lost {
-                continue;
-            }
-            if begin.elapsed() > PCIE_BUDGET {
-                self.pcie_next = index;
-                break;
-            }
-            let mut read = |figure, receive| match self.api.pcie_kb_per_s(unit.handle, receive) {
-                Ok(kb) => Some(kb * 1024),
-                Err(fault) => {
-                    gather.fail(unit.slot, figure, || fault.reason());
-                    None
-                }
-            };
-            unit.pcie = Some(Pcie {
-                receive_bytes_per_s: read("pcie_receive_bytes_per_s", true),
-                transmit_bytes_per_s: read("pcie_transmit_bytes_per_s", false),
-                at: Instant::now(),
-            });
-        }
-        for unit in self.units.iter().filter(|unit| !unit.lost) {
-            if let Some(pcie) = unit.pcie.filter(|pcie| pcie.at.elapsed() < PCIE_VALID) {
-                gather.readings[unit.slot].pcie_receive_bytes_per_s = pcie.receive_bytes_per_s;
-                gather.readings[unit.slot].pcie_transmit_bytes_per_s = pcie.transmit_bytes_per_s;
             }
         }
     }
@@ -179,20 +154,19 @@ impl NvmlSource {
         for run in listed.chunk_by(|a, b| a.unit == b.unit) {
             let unit = &mut self.units[run[0].unit];
             for entry in run {
-                match gather.members.resolve(entry.pid) {
+                match gather.members.resolve(entry.pid, Call::Lists) {
                     Resolved::Stranger => {}
                     Resolved::Unknown(reason) => {
-                        gather.coverage[unit.slot] = Coverage::default();
-                        for figure in ["process_memory", "process_busy", "process_memory_busy"] {
-                            gather.fail(unit.slot, figure, || reason.to_owned());
-                        }
+                        gather.coverage[unit.slot].memory = false;
+                        gather.fail(unit.slot, "process_memory", || reason.to_owned());
                     }
                     Resolved::Ours(owner) => {
-                        if entry.memory_bytes.is_none() {
-                            let reason = || "the driver does not tell it here".to_owned();
-                            gather.fail(unit.slot, "process_memory", reason);
+                        // A process on the list has a context and so memory: 0 is what some drivers say in containers.
+                        let memory_bytes = entry.memory_bytes.filter(|bytes| *bytes > 0);
+                        if memory_bytes.is_none() {
+                            gather.fail(unit.slot, "process_memory", || NO_MEMORY.to_owned());
                         }
-                        unit.push_client(owner, entry.memory_bytes, gather);
+                        unit.push_client(owner, memory_bytes, gather);
                     }
                 }
             }
@@ -208,66 +182,69 @@ impl NvmlSource {
 }
 
 impl Unit {
-    /// Takes over the verdict on the last window, for members only.
-    fn settle(&mut self, verdict: Option<Verdict>, gather: &mut Gather<'_>) {
-        match verdict {
-            Some(Verdict::Hold) => self.shares.retain_mut(|share| {
-                share.placed = false;
-                // The engine may have learned of an end since.
-                gather.members.resolve(share.owner.id.pid) == Resolved::Ours(share.owner)
-            }),
-            None | Some(Verdict::Idle) => self.shares.clear(),
-            Some(Verdict::Shares(list)) => {
-                self.shares.clear();
-                for share in list {
-                    self.take_share(share, gather);
+    /// Finds the levels of the job's processes in the driver's entries.
+    fn settle(&mut self, look: Option<Look>, gather: &mut Gather<'_>) {
+        self.shares.clear();
+        let Some(look) = look else {
+            self.window.clear();
+            return;
+        };
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_unstable_by_key(|entry| (entry.pid, entry.time_us));
+        for own in entries.chunk_by(|a, b| a.pid == b.pid) {
+            match gather.members.resolve(own[0].pid as i32, Call::Utilization) {
+                Resolved::Stranger => {}
+                Resolved::Unknown(reason) => self.hide_busy(reason, gather),
+                Resolved::Ours(owner) => {
+                    let heard = self.window.take(owner.id, look, own);
+                    if heard == Heard::Garbage && self.window.level(owner.id).is_none() {
+                        self.hide_busy(GARBAGE, gather);
+                    }
                 }
             }
         }
+        self.entries = entries;
+        self.window.settle(look, |id| gather.members.has(id));
+        let levels = self.window.busy().filter_map(|id| {
+            Some(OwnShare {
+                owner: gather.members.owner_of(id)?,
+                placed: false,
+                level: self.window.level(id)?,
+            })
+        });
+        self.shares.extend(levels);
+        self.shares.sort_unstable_by_key(|share| share.owner.id.pid);
     }
 
-    fn take_share(&mut self, share: Share, gather: &mut Gather<'_>) {
-        match gather.members.resolve(share.pid) {
-            Resolved::Stranger => {}
-            Resolved::Unknown(reason) => {
-                gather.coverage[self.slot] = Coverage::default();
-                gather.fail(self.slot, "process_busy", || reason.to_owned());
-                gather.fail(self.slot, "process_memory_busy", || reason.to_owned());
-            }
-            Resolved::Ours(owner) => {
-                *self.busy_ns.entry(owner.id).or_default() += share.busy_ns;
-                self.shares.push(OwnShare {
-                    owner,
-                    placed: false,
-                    busy_ppm: share.busy_ppm,
-                    memory_busy_ppm: share.memory_busy_ppm,
-                });
-            }
-        }
+    fn hide_busy(&self, reason: &str, gather: &mut Gather<'_>) {
+        gather.coverage[self.slot].busy = false;
+        gather.coverage[self.slot].memory_busy = false;
+        gather.fail(self.slot, "process_busy", || reason.to_owned());
+        gather.fail(self.slot, "process_memory_busy", || reason.to_owned());
     }
 
     /// The busy share goes to the first entry of its owner, so that a process with several is not doubled.
     fn push_client(&mut self, owner: Owner, memory_bytes: Option<u64>, gather: &mut Gather<'_>) {
         let place = self.shares.binary_search_by_key(&owner.id.pid, |share| share.owner.id.pid);
         let share = place.ok().map(|index| &mut self.shares[index]).filter(|share| !share.placed);
-        let (mut busy_ppm, mut memory_busy_ppm) = (0, 0);
+        let mut level = Level { busy_ppm: 0, memory_busy_ppm: 0 };
         if let Some(share) = share {
             share.placed = true;
-            (busy_ppm, memory_busy_ppm) = (share.busy_ppm, share.memory_busy_ppm);
+            level = share.level;
         }
         let known = gather.coverage[self.slot].busy;
         gather.clients.push(Client {
             device: self.slot,
             owners: vec![owner],
             memory_bytes,
-            busy_ns: known.then(|| self.busy_ns.get(&owner.id).copied().unwrap_or(0)),
-            busy_ppm: known.then_some(busy_ppm),
-            memory_busy_ppm: known.then_some(memory_busy_ppm),
+            busy_ppm: known.then_some(level.busy_ppm),
+            memory_busy_ppm: known.then_some(level.memory_busy_ppm),
         });
     }
 
     fn lose(&mut self, gather: &mut Gather<'_>) {
         self.lost = true;
+        self.window.clear();
         self.shares.clear();
         let device = &gather.devices[self.slot];
         let text = format!(
@@ -283,18 +260,20 @@ impl Unit {
 }
 
 /// Notes faults of one device while reading it.
-struct Look<'a, 'b> {
+struct Reading<'a, 'b> {
     slot: usize,
     lost: bool,
+    needs_reset: bool,
     gather: &'a mut Gather<'b>,
 }
 
-impl Look<'_, '_> {
+impl Reading<'_, '_> {
     fn at<T>(&mut self, figure: &'static str, result: Result<T, Fault>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(fault) => {
                 self.lost |= fault.code == sys::GPU_IS_LOST;
+                self.needs_reset |= fault.code == sys::RESET_REQUIRED;
                 self.gather.fail(self.slot, figure, || fault.reason());
                 None
             }

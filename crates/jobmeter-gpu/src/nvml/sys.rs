@@ -12,6 +12,7 @@ pub(crate) const NOT_SUPPORTED: c_int = 3;
 pub(crate) const INSUFFICIENT_SIZE: c_int = 7;
 pub(crate) const NOT_FOUND: c_int = 6;
 pub(crate) const GPU_IS_LOST: c_int = 15;
+pub(crate) const RESET_REQUIRED: c_int = 16;
 /// Our own code for a function that the library does not export; NVML uses the same for one it cannot find.
 pub(crate) const FUNCTION_NOT_FOUND: c_int = 13;
 /// `usedGpuMemory` when the driver may not tell.
@@ -151,6 +152,9 @@ symbols! {
     graphics_v3: ["nvmlDeviceGetGraphicsRunningProcesses_v3"] (Device, *mut c_uint, *mut Process);
     graphics_v2: ["nvmlDeviceGetGraphicsRunningProcesses_v2"] (Device, *mut c_uint, *mut Process);
     graphics_v1: ["nvmlDeviceGetGraphicsRunningProcesses"] (Device, *mut c_uint, *mut ProcessV1);
+    mps_v3: ["nvmlDeviceGetMPSComputeRunningProcesses_v3"] (Device, *mut c_uint, *mut Process);
+    mps_v2: ["nvmlDeviceGetMPSComputeRunningProcesses_v2"] (Device, *mut c_uint, *mut Process);
+    mps_v1: ["nvmlDeviceGetMPSComputeRunningProcesses"] (Device, *mut c_uint, *mut ProcessV1);
     process_utilization: ["nvmlDeviceGetProcessUtilization"]
         (Device, *mut UtilizationSample, *mut c_uint, u64);
 }

@@ -1,92 +1,66 @@
 use super::*;
 
 const T: u64 = 1_700_000_000_000_000;
+const ID: ProcessId = ProcessId { pid: 7, start_ticks: 1 };
 
-fn sample(pid: u32, time_us: u64, sm: u32) -> UtilizationSample {
-    UtilizationSample { pid, time_us, sm, memory: sm / 2, ..UtilizationSample::default() }
+fn entry(time_us: u64, sm: u32) -> UtilizationSample {
+    UtilizationSample { pid: 7, time_us, sm, memory: sm.min(100) / 2, ..UtilizationSample::default() }
 }
 
-fn busy(verdict: Verdict) -> Vec<(i32, u64, u64)> {
-    match verdict {
-        Verdict::Shares(list) => {
-            list.iter().map(|share| (share.pid, share.busy_ns, share.busy_ppm)).collect()
-        }
-        other => panic!("expected shares, got {other:?}"),
-    }
+fn at(ms: u64) -> Look {
+    Look { wall_us: T + ms * 1000, steady_us: 50_000 + ms * 1000 }
+}
+
+/// One look: what was heard, and the level after it.
+fn look(window: &mut Window, ms: u64, entries: &[UtilizationSample]) -> (Heard, Option<u64>) {
+    let heard = window.take(ID, at(ms), entries);
+    window.settle(at(ms), |_| true);
+    (heard, window.level(ID).map(|level| level.busy_ppm / 10_000))
 }
 
 #[test]
-fn time_is_neither_lost_nor_counted_twice() {
+fn entries_are_weighed_by_the_time_between_their_own_stamps() {
     let mut window = Window::default();
-    assert_eq!(busy(window.take(T, &mut [sample(7, T, 40)])), [(7, 0, 400_000)]);
-    assert_eq!(window.since_us(), T);
-    // One second at 50 %, given whole or in two halves, is half a second.
-    assert_eq!(
-        busy(window.take(T + 1_000_000, &mut [sample(7, T + 1_000_000, 50)])),
-        [(7, 500_000_000, 500_000)]
-    );
-    let mut halves =
-        [sample(7, T + 2_000_000, 60), sample(7, T + 1_500_000, 40), sample(8, T + 2_000_000, 10)];
-    assert_eq!(
-        busy(window.take(T + 2_000_000, &mut halves)),
-        [(7, 500_000_000, 500_000), (8, 100_000_000, 100_000)]
-    );
-    // A driver that ignores the time stamp and repeats itself adds nothing.
-    assert_eq!(window.take(T + 2_000_100, &mut [sample(7, T + 2_000_000, 60)]), Verdict::Hold);
+    assert_eq!(look(&mut window, 0, &[entry(T, 40)]), (Heard::News, Some(40)));
+    assert_eq!(window.since_us(at(0)), T);
+    let pair = [entry(T + 500_000, 40), entry(T + 600_000, 100)];
+    assert_eq!(look(&mut window, 600, &pair), (Heard::News, Some(50)));
+    // A driver that ignores the time stamp and repeats itself tells nothing new; the level stands.
+    assert_eq!(look(&mut window, 650, &pair), (Heard::Nothing, Some(50)));
 }
 
 #[test]
-fn a_process_that_stops_in_the_window_counts_up_to_its_last_sample() {
+fn silence_is_idle_after_two_periods_of_our_own_clock() {
     let mut window = Window::default();
-    window.take(T, &mut [sample(1, T, 0)]);
-    let mut samples = [sample(1, T + 250_000, 100), sample(2, T + 1_000_000, 20)];
-    assert_eq!(
-        busy(window.take(T + 1_000_000, &mut samples)),
-        [(1, 250_000_000, 250_000), (2, 200_000_000, 200_000)]
-    );
+    look(&mut window, 0, &[entry(T, 10)]);
+    look(&mut window, 200, &[entry(T + 200_000, 80)]);
+    assert_eq!(look(&mut window, 550, &[]).1, Some(80));
+    assert_eq!(look(&mut window, 650, &[]).1, None);
+    // Idle, it no longer holds the question back.
+    assert_eq!(window.since_us(at(5000)), T + 650_000 - LONGEST_PERIOD_US);
+    assert_eq!(look(&mut window, 5000, &[entry(T + 4_900_000, 30)]).1, Some(30));
 }
 
 #[test]
-fn silence_is_held_for_a_period_and_then_idle_and_a_pause_is_not_filled_up() {
-    let mut window = Window::default();
-    window.take(T, &mut [sample(1, T, 10)]);
-    window.take(T + 200_000, &mut [sample(1, T + 200_000, 80)]);
-    assert_eq!(window.take(T + 300_000, &mut []), Verdict::Hold);
-    assert_eq!(window.take(T + 700_000, &mut []), Verdict::Idle);
-    for step in 1..=20 {
-        assert_eq!(window.take(T + 700_000 + step * 1_000_000, &mut []), Verdict::Idle);
-    }
-    // 20 s of silence, then a busy sample: at most two call distances are charged, not 20 s.
-    let mut late = [sample(1, T + 21_000_000, 100)];
-    let counted = busy(window.take(T + 21_100_000, &mut late));
-    assert!(counted[0].1 <= 2_000_000_000, "{counted:?}");
-}
-
-#[test]
-fn work_that_begins_after_the_first_empty_call_counts_from_that_call() {
-    let mut window = Window::default();
-    assert_eq!(window.take(T, &mut []), Verdict::Idle);
-    let mut first = [sample(3, T + 500_000, 100)];
-    assert_eq!(busy(window.take(T + 600_000, &mut first)), [(3, 500_000_000, 1_000_000)]);
-}
-
-#[test]
-fn splitting_the_calls_never_changes_the_total() {
-    let script: Vec<_> =
-        (1..=60u64).map(|step| sample(5, T + step * 167_000, (step * 37 % 101) as u32)).collect();
-    let total = |batch: usize| -> u64 {
+fn garbage_is_told_apart_and_never_becomes_a_level() {
+    for garbage in [entry(T, 2_147_483_632), entry(T + 10_000_000_000_000, 100), entry(5, 100)] {
         let mut window = Window::default();
-        window.take(T, &mut [sample(5, T, 0)]);
-        script
-            .chunks(batch)
-            .map(|chunk| {
-                let now = chunk.last().unwrap().time_us;
-                busy(window.take(now, &mut chunk.to_vec())).iter().map(|row| row.1).sum::<u64>()
-            })
-            .sum()
-    };
-    let whole = total(60);
-    for batch in [1, 2, 3, 7, 59] {
-        assert_eq!(total(batch), whole);
+        assert_eq!(look(&mut window, 0, &[garbage]), (Heard::Garbage, None));
+        assert_eq!(look(&mut window, 100, &[entry(T + 90_000, 40), garbage]), (Heard::News, Some(40)));
+        assert_eq!(look(&mut window, 200, &[garbage]).1, Some(40), "the true level is held");
     }
+}
+
+#[test]
+fn a_clock_that_is_set_back_loses_no_process() {
+    let mut window = Window::default();
+    look(&mut window, 3_600_000, &[entry(T + 3_600_000_000, 70)]);
+    assert!(window.since_us(at(0)) <= T);
+    assert_eq!(look(&mut window, 0, &[entry(T, 20)]), (Heard::News, Some(20)));
+}
+
+#[test]
+fn what_is_old_at_the_first_look_is_no_level() {
+    let mut window = Window::default();
+    assert_eq!(look(&mut window, 0, &[entry(T - 20_000_000, 90)]), (Heard::Nothing, None));
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 const JOB: [&str; 3] = ["sh", "-c", "echo out; echo err >&2; sleep 0.15; exit 3"];
 
 /// Every function that a run calls.
-const FUNCTIONS: [&str; 19] = [
+const FUNCTIONS: [&str; 20] = [
     "nvmlInit_v2",
     "nvmlSystemGetDriverVersion",
     "nvmlDeviceGetCount_v2",
@@ -29,6 +29,7 @@ const FUNCTIONS: [&str; 19] = [
     "nvmlDeviceGetPcieThroughput",
     "nvmlDeviceGetComputeRunningProcesses_v3",
     "nvmlDeviceGetGraphicsRunningProcesses_v3",
+    "nvmlDeviceGetMPSComputeRunningProcesses_v3",
     "nvmlDeviceGetProcessUtilization",
 ];
 

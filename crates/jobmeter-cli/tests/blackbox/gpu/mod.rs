@@ -2,10 +2,12 @@
 //! through files in the kernel's formats. What the JSON says is held to the script, figure by figure.
 
 mod choice;
+mod container;
 mod course;
 mod drm;
 mod energy;
 mod faults;
+mod health;
 mod host;
 mod identity;
 mod nvidia;
@@ -13,4 +15,6 @@ mod phases;
 mod prompt;
 mod rig;
 mod shown;
+mod unknown;
+mod utilisation;
 mod witness;

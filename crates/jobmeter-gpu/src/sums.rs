@@ -1,0 +1,49 @@
+//! The job's figures over all GPUs, graded by what is known of each GPU. A sum from which a device is missing is a lower
+//! bound, and nothing at all where the rest is 0.
+
+use jobmeter_model::metric::{Metric, Scope};
+use jobmeter_model::summary::{EntityFigures, Figure, Figures, Quality, Summary};
+
+const SUMMED: [Metric; 3] = [Metric::GpuMemoryBytes, Metric::GpuBusyPpm, Metric::GpuMemoryBusyPpm];
+
+/// Regrades maximum and mean of each job scope. Call it before anything is derived from them.
+pub fn grade(summary: &mut Summary) {
+    let Summary { main, descendants, combined, gpus, .. } = summary;
+    for (scope, figures) in
+        [(Scope::Main, main), (Scope::Descendants, descendants), (Scope::Combined, combined)]
+    {
+        for metric in SUMMED {
+            let key = format!("{}_{}", scope.key(), metric.key());
+            if let Some(doubt) = gpus.iter().find_map(|gpu| doubt(gpu, &key)) {
+                for suffix in ["max", "mean"] {
+                    regrade(figures, &format!("{}_{suffix}", metric.key()), &doubt);
+                }
+            }
+        }
+    }
+}
+
+/// Why a device's part is not known, or not all of it. A MIG GPU is told by its instances.
+fn doubt(gpu: &EntityFigures, key: &str) -> Option<String> {
+    let is = |fact: &str, value: &str| gpu.facts.get(fact).is_some_and(|known| known == value);
+    if is("mig_enabled", "yes") || is("used", "no") {
+        return None;
+    }
+    let figure = gpu.figures.get(&format!("{key}_max"))?;
+    let reason = figure.reason.as_deref().unwrap_or("not known");
+    match figure.quality {
+        Quality::Unavailable => Some(format!("without {}: {reason}", gpu.name)),
+        Quality::LowerBound => Some(format!("{}: {reason}", gpu.name)),
+        _ => None,
+    }
+}
+
+fn regrade(figures: &mut Figures, key: &str, doubt: &str) {
+    let Some(figure) = figures.get_mut(key) else { return };
+    if figure.as_f64().is_some_and(|value| value > 0.0) {
+        figure.quality = Quality::LowerBound;
+        figure.reason = Some(doubt.to_owned());
+    } else {
+        *figure = Figure::unavailable(doubt);
+    }
+}
