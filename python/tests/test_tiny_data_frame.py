@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from statistics import mean
 
@@ -20,6 +22,11 @@ EXPRESSIONS = [
     "TinyDataFrame()", "TinyDataFrame([])", "TinyDataFrame(csv_file_path='/nonexistent.csv')",
     "str(TinyDataFrame({'a': list(range(100))}))", "TinyDataFrame(csv_file_path=path).to_dict()",
     "dict(df.stats([StatSpec('b', mean, None, 1), StatSpec('b', max), StatSpec('a', sum, 'tot')]))",
+    "df.__setitem__(5, [1, 2, 3])", "df.__setitem__('a', [1])", "str(TinyDataFrame([]))", "str(df[:0])",
+    "TinyDataFrame([{'a': 1}, {'b': 2.123456789}])", "str(TinyDataFrame([{'a': 1}, {'b': 2.123456789}]))",
+    "TinyDataFrame(df, path)", "TinyDataFrame(7)", "TinyDataFrame(csv_file_path=7)",
+    "str(TinyDataFrame({'wide enough': list(range(100)), 's': ['1'] * 100}))",
+    "dict(df.stats([StatSpec('s', mean), StatSpec('nope', max), StatSpec('a', lambda v: 1 / 0, 'x'), StatSpec('a', sum)]))",
     "df.rename({'a': 'A'}).columns", "df[1:][['b']].to_dict()",
 ]  # fmt: skip
 
@@ -53,6 +60,52 @@ def test_every_call_answers_like_the_witness(tmp_path: Path) -> None:
         assert left == right, expression
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('"a","b"\n1,2\n1,2,3\n', "corrupt line 3: 3 values, the header names 2 columns"),
+        ('"a","b"\n1,"2\n', "corrupt line 2: unexpected end of data"),
+        ('"a","a"\n1,2\n', "corrupt header in line 1: a column is named twice"),
+        ('"a","b"\n1,\xff\n', "'utf-8' codec can't decode"),
+    ],
+)
+def test_a_corrupt_file_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "corrupt.csv"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(RuntimeError) as caught:
+        TinyDataFrame(csv_file_path=str(path), retries=1, retry_delay=0.01)
+    assert str(caught.value).startswith(f"Failed to read CSV file after 2 attempts: {path}: {said}")
+
+
+def test_a_csv_comes_from_an_address_when_given_one(tmp_path: Path) -> None:
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/cars.csv" else 404)
+            self.end_headers()
+            self.wfile.write(b'"name","hp"\n"Datsun 710",93\n')
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        assert TinyDataFrame(csv_file_path=f"{base}/cars.csv").to_dict() == [{"name": "Datsun 710", "hp": 93}]
+        with pytest.raises(RuntimeError, match="^Failed to read CSV file after 1 attempts"):
+            TinyDataFrame(csv_file_path=f"{base}/nothing.csv")
+        server.shutdown()
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    with pytest.raises(RuntimeError):
+        TinyDataFrame(csv_file_path=f"file://{tmp_path}/x.csv")
+
+
+def test_a_failing_statistic_is_logged_and_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    df = TinyDataFrame({"a": ["x", "y"], "b": [1, 2]})
+    assert df.stats([StatSpec("a", mean), StatSpec("b", max), StatSpec("c", max)]) == {"b": {"max": 2}}
+    assert [r.levelname for r in caplog.records] == ["ERROR", "ERROR"]
+    assert caplog.messages[0].startswith("Error collecting statistic on a with mean:")
+
+
 def test_newer_and_older_names_are_aliases() -> None:
     df = TinyDataFrame({
         "memory": [1024, 2048], "memory_free": [512, 0], "gpu_vram": [3.0, 4.0], "disk_read_bytes": [1, 2],
@@ -62,6 +115,8 @@ def test_newer_and_older_names_are_aliases() -> None:
     assert df["memory_free_mib"] == [0.5, 0.0]
     assert df["gpu_vram_mib"] == [3.0, 4.0]
     assert df["read_bytes"] == [1, 2]
+    assert df[0]["memory_mib"] == 1.0 and df.to_dict()[1]["memory_free_mib"] == 0.0
+    assert [row["gpu_vram_mib"] for row in df] == [3.0, 4.0] and df[1]["system_memory_used_mib"] is None
     assert df["system_memory_used_mib"] == [1.0, None]
     assert df[["memory_mib"]].columns == ["memory_mib"]
     stats = df.stats([StatSpec("memory", mean)])

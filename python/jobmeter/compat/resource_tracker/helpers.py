@@ -20,7 +20,7 @@ class AliasDict(Dict[str, Any]):
         value = self[column]
         if isinstance(value, dict):
             return {name: convert(v) for name, v in value.items()}
-        return convert(value)
+        return None if value is None else convert(value)
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or (

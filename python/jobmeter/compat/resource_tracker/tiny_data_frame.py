@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import time
+import logging
 from collections import defaultdict
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Union, overload
 
 from ... import _engine
+from ._csv import read_csv
 from .column_maps import resolve_alias
 from .helpers import AliasDict
 
+_logger = logging.getLogger(__name__)
 _SHOWN_ROWS = 10
 Row = Dict[str, Any]
 
@@ -26,7 +28,7 @@ class StatSpec(NamedTuple):
 
 
 class TinyDataFrame:
-    """Made from a dictionary of lists, a list of dictionaries, or a CSV file with quoted strings."""
+    """Made from a dictionary of lists, a list of dictionaries, or a CSV file with quoted strings (a path, or an address)."""
 
     def __init__(
         self,
@@ -37,29 +39,22 @@ class TinyDataFrame:
     ) -> None:
         if data is None and csv_file_path is None:
             raise AssertionError("either data or csv_file_path must be provided")
+        if data is not None and csv_file_path is not None:
+            raise AssertionError("only one of data or csv_file_path must be provided")
+        if not isinstance(data, (dict, list, type(None))):
+            raise AssertionError("data must be a dictionary or a list")
         if csv_file_path is not None:
-            data = self._read_csv(csv_file_path, retries, retry_delay)
+            if not isinstance(csv_file_path, str):
+                raise AssertionError("csv_file_path must be a string")
+            data = read_csv(csv_file_path, retries, retry_delay)
         if isinstance(data, dict):
             self.columns: List[str] = list(data)
             self._data: List[List[Any]] = [list(values) for values in data.values()]
         else:
-            rows = list(data or [])
-            self.columns = list(rows[0]) if rows else []
+            rows = [row for row in data or [] if isinstance(row, dict)]
+            # In the order in which the rows name them.
+            self.columns = list(dict.fromkeys(name for row in rows for name in row))
             self._data = [[row.get(column) for row in rows] for column in self.columns]
-
-    @staticmethod
-    def _read_csv(csv_file_path: str, retries: int = 0, retry_delay: float = 0.1) -> List[Row]:
-        """Read a whole CSV file; try again `retries` times, the pause doubling each time."""
-        for attempt in range(retries + 1):
-            try:
-                with open(csv_file_path, newline="", encoding="utf-8") as file:
-                    return [{k: _number(v) for k, v in row.items()} for row in csv.DictReader(file)]
-            except (OSError, csv.Error) as error:
-                if attempt == retries:
-                    text = f"Failed to read CSV file after {retries + 1} attempts: {csv_file_path}"
-                    raise RuntimeError(text) from error
-                time.sleep(retry_delay * 2**attempt)
-        raise AssertionError("retries must not be negative")
 
     def __len__(self) -> int:
         return len(self._data[0]) if self._data else 0
@@ -73,7 +68,7 @@ class TinyDataFrame:
     __hash__ = None  # type: ignore[assignment]
 
     def _row(self, index: int) -> Row:
-        return {column: values[index] for column, values in zip(self.columns, self._data)}
+        return AliasDict((column, values[index]) for column, values in zip(self.columns, self._data))
 
     def _column(self, name: str) -> List[Any]:
         if name in self.columns:
@@ -102,8 +97,10 @@ class TinyDataFrame:
         raise TypeError(f"Invalid key type: {type(key)}")
 
     def __setitem__(self, key: str, value: List[Any]) -> None:
-        if self.columns and len(value) != len(self):
-            raise ValueError(f"Column '{key}' has {len(value)} values, the data frame has {len(self)} rows")
+        if not isinstance(key, str):
+            raise TypeError(f"Column name must be a string, got {type(key)}")
+        if len(self) and len(value) != len(self):
+            raise ValueError(f"Length of values ({len(value)}) must match dataframe length ({len(self)})")
         if key in self.columns:
             self._data[self.columns.index(key)] = list(value)
         else:
@@ -141,12 +138,15 @@ class TinyDataFrame:
         return list(self)
 
     def stats(self, specs: Sequence[StatSpec]) -> Dict[str, Dict[str, Any]]:
-        """Collect statistics by column and name."""
+        """Collect statistics by column and name; one that fails is logged and left out."""
         found: Dict[str, Dict[str, Any]] = defaultdict(dict)
         for spec in specs:
             name = spec.agg_name or str(getattr(spec.agg, "__name__", "value"))
-            value = spec.agg(self._column(spec.column))
-            found[spec.column][name] = value if spec.round is None else round(value, spec.round)
+            try:
+                value = spec.agg(self._column(spec.column))
+                found[spec.column][name] = value if spec.round is None else round(value, spec.round)
+            except Exception as error:
+                _logger.error(f"Error collecting statistic on {spec.column} with {name}: {error}")
         return AliasDict(found)
 
     def __repr__(self) -> str:
@@ -154,21 +154,17 @@ class TinyDataFrame:
         return f"{self._title()}. First row as a dict: {first}"
 
     def __str__(self) -> str:
+        if len(self) == 0:
+            return f"{self._title()}:\nEmpty dataframe"
         shown = [[_cell(v) for v in values[:_SHOWN_ROWS]] for values in self._data]
         widths = [max([len(c)] + [len(t) for t in cells]) for c, cells in zip(self.columns, shown)]
-        lines = [
-            f"{self._title()}:",
-            " | ".join(c.ljust(w) for c, w in zip(self.columns, widths)),
-            "-+-".join("-" * w for w in widths),
-        ]
+        header = " | ".join(c.ljust(w) for c, w in zip(self.columns, widths))
+        lines = [f"{self._title()}:", header, "-+-".join("-" * w for w in widths)]
         for index in range(min(len(self), _SHOWN_ROWS)):
-            cells = []
-            for values, texts, width in zip(self._data, shown, widths):
-                right = isinstance(values[index], (int, float)) and not isinstance(values[index], bool)
-                cells.append(texts[index].rjust(width) if right else texts[index].ljust(width))
-            lines.append(" | ".join(cells))
+            texts = [cells[index] for cells in shown]
+            lines.append(" | ".join(t.rjust(w) if _is_number(t) else t.ljust(w) for t, w in zip(texts, widths)))
         if len(self) > _SHOWN_ROWS:
-            lines.append("...")
+            lines.append("...".ljust(len(header)))
         return "\n".join(lines)
 
     def _title(self) -> str:
@@ -177,18 +173,12 @@ class TinyDataFrame:
 
 def _cell(value: Any) -> str:
     """Text of a value on a terminal; control characters could rewrite the screen."""
-    if isinstance(value, float):
-        return str(round(value, 4))
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(value))
 
 
-def _number(text: Any) -> Any:
-    """Numbers as numbers, everything else as it stands."""
-    if not isinstance(text, str):
-        return text
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
