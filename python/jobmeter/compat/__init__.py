@@ -61,11 +61,17 @@ def _ours(fullname: str) -> Optional[str]:
 _finder = _Finder()
 
 
-def install(force: bool = False) -> None:
+def install(force: bool = False, resource_tracker: Optional[str] = None) -> None:
     """Answer imports of the other trackers' names with the modules of this package.
 
-    Raises `ImportError` when one of them is really installed, unless `force` is set.
+    Raises `ImportError` when one of them is really installed, unless `force` is set. `resource_tracker="0.5"` shows
+    its columns in the names and units of release 0.5 instead of those of the reference page; the environment
+    variable `JOBMETER_RESOURCE_TRACKER=0.5` does the same.
     """
+    if resource_tracker is not None:
+        from .resource_tracker import _layout
+
+        _layout.choose(resource_tracker)
     if _finder in sys.meta_path:
         return
     if not force:

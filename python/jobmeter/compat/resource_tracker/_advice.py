@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence
 
 from .column_maps import SERVER_ALLOCATION_CHECKS
 from .helpers import AliasDict, aggregate_stats
+
 
 def recommend_resources(stats: Sequence[Mapping[str, Any]]) -> Dict[str, int]:
     """Average CPU, and 20 % above the largest memory and VRAM, rounded to what servers come with."""
@@ -45,8 +46,10 @@ def allocation(process: Sequence[Dict[str, Any]], system: Sequence[Dict[str, Any
     if not process or not system:
         return "unknown"
     for check in SERVER_ALLOCATION_CHECKS:
-        ours = _mean([AliasDict(row)[str(check["process_column"])] for row in process])
-        all_of_it = _mean([AliasDict(row)[str(check["system_column"])] for row in system])
+        ours = _mean([row[str(check["process_column"])] for row in process])
+        all_of_it = _mean([row[str(check["system_column"])] for row in system])
+        if ours is None or all_of_it is None:
+            return "unknown"
         percent, absolute = check["percent"], check["absolute"]
         assert isinstance(percent, (int, float)) and isinstance(absolute, (int, float))
         if all_of_it > ours * percent or all_of_it > ours + absolute:
@@ -54,5 +57,6 @@ def allocation(process: Sequence[Dict[str, Any]], system: Sequence[Dict[str, Any
     return "dedicated"
 
 
-def _mean(values: List[float]) -> float:
-    return sum(values) / len(values)
+def _mean(values: Sequence[Optional[float]]) -> Optional[float]:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

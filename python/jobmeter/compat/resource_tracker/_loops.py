@@ -10,7 +10,8 @@ import warnings
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Optional, TextIO
 
-from ._readings import get_process_stats, get_system_stats
+from . import _layout
+from ._readings import process_stats, system_stats
 from .column_maps import PROCESS_COLUMNS, SYSTEM_COLUMNS
 
 Stats = Dict[str, Any]
@@ -36,18 +37,19 @@ class _Loop:
 
     def diff_stats(self) -> Stats:
         """Statistics since the last call."""
-        last, self.stats = self.stats, self._read()
-        return self._difference(last, self.stats)
+        last, self.stats = self.stats or self._read(), self._read()
+        return _layout.shown(self._difference(last, self.stats), _layout.current())
 
     def start_tracking(self, output_file: Optional[str] = None, print_header: bool = True) -> None:
         """Write lines until the process ends or the loop is interrupted."""
         time.sleep(max(0.0, self.start_time - time.time()))
         begin = time.monotonic()
+        columns = _layout.columns(self.columns, _layout.current())
         self.stats = self._read()
         with _output(output_file) as file:
             writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
             if print_header:
-                writer.writerow(self.columns)
+                writer.writerow(columns)
                 file.flush()
             while True:
                 time.sleep(_until_next_beat(time.monotonic() - begin, self.interval))
@@ -55,7 +57,7 @@ class _Loop:
                     row = self.diff_stats()
                 except ProcessLookupError:
                     return
-                writer.writerow([row[column] for column in self.columns])
+                writer.writerow([row[column] for column in columns])
                 file.flush()
 
 
@@ -77,7 +79,7 @@ class SystemTracker(_Loop):
             self.start_tracking(output_file if csv_file_path is None else csv_file_path)
 
     def _read(self) -> Stats:
-        return get_system_stats()
+        return system_stats()
 
     def _difference(self, last: Stats, now: Stats) -> Stats:
         row = {key: value for key, value in now.items() if key not in ("disk_stats", "disk_spaces")}
@@ -117,7 +119,7 @@ class ProcessTracker(_Loop):
             self.start_tracking(output_file if csv_file_path is None else csv_file_path)
 
     def _read(self) -> Stats:
-        return get_process_stats(self.pid, self.children)
+        return process_stats(self.pid, self.children)
 
     def _difference(self, last: Stats, now: Stats) -> Stats:
         row = {key: value for key, value in now.items() if key != "gpu_utilized_indexes"}

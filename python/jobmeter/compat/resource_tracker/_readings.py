@@ -6,6 +6,7 @@ import time
 from typing import Any, Dict
 
 from ... import _engine
+from . import _layout
 from .helpers import AliasDict, known
 
 _TICK_NS = 10_000_000
@@ -15,11 +16,21 @@ _SYSTEM_MEMORY = ("free", "used", "buffers", "cached", "active", "inactive")
 def get_process_stats(pid: int, children: bool = True) -> Dict[str, Any]:
     """Current statistics of a process, and of its descendants when `children` is set.
 
-    CPU times are in clock ticks, `memory` in KiB, `gpu_vram` in MiB. A missing process raises
-    `ProcessLookupError`.
+    CPU times are in clock ticks, `memory` in KiB, `gpu_vram` in MiB; in the layout of release 0.5 in seconds and MiB.
+    A missing process raises `ProcessLookupError`.
     """
+    return AliasDict(_layout.shown(process_stats(pid, children), _layout.current()))
+
+
+def get_system_stats() -> Dict[str, Any]:
+    """Current statistics of the machine: CPU times in ticks, memory in KiB, the rest as named."""
+    return AliasDict(_layout.shown(system_stats(), _layout.current()))
+
+
+def process_stats(pid: int, children: bool) -> Dict[str, Any]:
+    """The same in the layout of the reference page."""
     reading = _engine.process_reading(pid, children)
-    return AliasDict(
+    return dict(
         timestamp=time.time(),
         pid=pid,
         children=int(known(reading["descendants"])) if children else None,
@@ -35,8 +46,8 @@ def get_process_stats(pid: int, children: bool = True) -> Dict[str, Any]:
     )
 
 
-def get_system_stats() -> Dict[str, Any]:
-    """Current statistics of the machine: CPU times in ticks, memory in KiB, the rest as named."""
+def system_stats() -> Dict[str, Any]:
+    """The same in the layout of the reference page."""
     reading = _engine.system_reading()
     stats: Dict[str, Any] = {
         "timestamp": time.time(),
@@ -52,4 +63,4 @@ def get_system_stats() -> Dict[str, Any]:
     stats["gpu_usage"] = known(reading["gpu_busy_ppm"]) / 1e6
     stats["gpu_vram"] = known(reading["gpu_memory_bytes"]) / 1024**2
     stats["gpu_utilized"] = int(known(reading["gpu_utilized"]))
-    return AliasDict(stats)
+    return stats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, Collection, Dict, List, Optional, Tuple
 
 SYSTEM_COLUMNS = [
     "timestamp", "processes", "utime", "stime", "cpu_usage",
@@ -43,6 +43,11 @@ HUMAN_NAMES_MAPPING: Dict[str, str] = {
     "memory": "memory usage",
 }
 
+for _name in [n for n in HUMAN_NAMES_MAPPING if n.startswith("memory")] + ["gpu_vram"]:
+    HUMAN_NAMES_MAPPING[f"{_name}_mib"] = HUMAN_NAMES_MAPPING[_name]
+HUMAN_NAMES_MAPPING["read_bytes"] = HUMAN_NAMES_MAPPING["disk_read_bytes"]
+HUMAN_NAMES_MAPPING["write_bytes"] = HUMAN_NAMES_MAPPING["disk_write_bytes"]
+
 _KIB, _MIB, _GB = 1024, 1024**2, 1000**3
 BYTE_MAPPING: Dict[str, int] = {
     "memory": _KIB,
@@ -58,6 +63,24 @@ BYTE_MAPPING: Dict[str, int] = {
     "disk_space_free_gb": _GB,
 }
 
+for _name in [n for n in BYTE_MAPPING if n.startswith("memory")] + ["gpu_vram"]:
+    BYTE_MAPPING[f"{_name}_mib"] = _MIB
+
+# Columns of the charts of the report, by people's names.
+REPORT_CSV_MAPPING: Dict[str, List[str]] = {
+    "cpu": ["Timestamp", "Process CPU usage", "System CPU usage"],
+    "mem": ["Timestamp", "Process memory usage", "System used memory"],
+    "disk": [
+        "Timestamp", "Process disk read", "System disk read", "Process disk write", "System disk write",
+    ],
+    "disk_space": ["Timestamp", "System disk space used"],
+    "net": ["Timestamp", "System inbound network traffic", "System outbound network traffic"],
+    "gpu_usage": ["Timestamp", "Process GPU usage", "System GPU usage"],
+    "gpu_utilized": ["Timestamp", "Process GPUs in use", "System GPUs in use"],
+    "gpu_vram": ["Timestamp", "Process VRAM used", "System VRAM used"],
+    "gpu_vram_mib": ["Timestamp", "Process VRAM used", "System VRAM used"],
+}  # fmt: skip
+
 Convert = Callable[[float], float]
 
 
@@ -69,26 +92,33 @@ def _kib_to_mib(value: float) -> float:
     return round(value / 1024, 4)
 
 
-# Spellings of other releases: the column that holds the value, and how to convert it.
-ALIASES: Dict[str, Tuple[str, Convert]] = {
-    "memory_mib": ("memory", _kib_to_mib),
-    "pss": ("memory", _same),
-    "pss_rollup": ("memory", _same),
-    "gpu_vram_mib": ("gpu_vram", _same),
-    "read_bytes": ("disk_read_bytes", _same),
-    "write_bytes": ("disk_write_bytes", _same),
+def _mib_to_kib(value: float) -> float:
+    return round(value * 1024)
+
+
+# Spellings of other releases: the columns that may hold the value, and how to convert it.
+ALIASES: Dict[str, List[Tuple[str, Convert]]] = {
+    "pss": [("memory", _same), ("memory_mib", _mib_to_kib)],
+    "pss_rollup": [("memory", _same), ("memory_mib", _mib_to_kib)],
+    "gpu_vram_mib": [("gpu_vram", _same)],
+    "gpu_vram": [("gpu_vram_mib", _same)],
+    "read_bytes": [("disk_read_bytes", _same)],
+    "write_bytes": [("disk_write_bytes", _same)],
+    "disk_read_bytes": [("read_bytes", _same)],
+    "disk_write_bytes": [("write_bytes", _same)],
 }
-for _name in ("free", "used", "buffers", "cached", "active", "inactive"):
-    ALIASES[f"memory_{_name}_mib"] = (f"memory_{_name}", _kib_to_mib)
+for _name in ("memory", *(f"memory_{n}" for n in ("free", "used", "buffers", "cached", "active", "inactive"))):
+    ALIASES[f"{_name}_mib"] = [(_name, _kib_to_mib)]
+    ALIASES[_name] = [(f"{_name}_mib", _mib_to_kib)]
 
 
-def resolve_alias(name: str, known: List[str]) -> Optional[Tuple[str, Convert]]:
+def resolve_alias(name: str, known: Collection[str]) -> Optional[Tuple[str, Convert]]:
     """The known column behind a newer or older name, with or without its prefix."""
     for prefix in ("", "system_", "process_"):
-        if name.startswith(prefix) and name[len(prefix) :] in ALIASES:
-            column, convert = ALIASES[name[len(prefix) :]]
-            if prefix + column in known:
-                return prefix + column, convert
+        if name.startswith(prefix):
+            for column, convert in ALIASES.get(name[len(prefix) :], ()):
+                if prefix + column in known:
+                    return prefix + column, convert
     return None
 
 

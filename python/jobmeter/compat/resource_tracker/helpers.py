@@ -1,10 +1,13 @@
-"""Small helpers: dictionaries with aliases, CSV rows, statistics of several runs."""
+"""Small helpers: dictionaries with aliases, CSV rows, statistics of several runs, files and processes to end."""
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+import os
+from contextlib import suppress
+from multiprocessing.process import BaseProcess
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from .column_maps import resolve_alias
 
@@ -13,7 +16,7 @@ class AliasDict(Dict[str, Any]):
     """A dictionary of figures that also answers to the column names of other releases."""
 
     def __missing__(self, key: str) -> Any:
-        found = resolve_alias(key, list(self))
+        found = resolve_alias(key, self.keys())
         if found is None:
             raise KeyError(key)
         column, convert = found
@@ -24,7 +27,7 @@ class AliasDict(Dict[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(key) or (
-            isinstance(key, str) and resolve_alias(key, list(self)) is not None
+            isinstance(key, str) and resolve_alias(key, self.keys()) is not None
         )
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -71,3 +74,51 @@ def round_memory(mib: Union[int, float]) -> int:
 def known(value: Optional[float]) -> float:
     """The interface prints 0 for what is unknown."""
     return 0 if value is None else value
+
+
+def is_psutil_available() -> bool:
+    """Whether psutil could be imported; nothing here needs it."""
+    from importlib.util import find_spec
+
+    return find_spec("psutil") is not None
+
+
+def is_procfs_available() -> bool:
+    """Whether `/proc` can be read."""
+    return os.path.isdir("/proc") and os.access("/proc", os.R_OK)
+
+
+def is_partition(disk_name: str) -> bool:
+    """Whether a block device is a part of another one, as the kernel says."""
+    return "/" not in disk_name and os.path.exists(f"/sys/class/block/{disk_name}/partition")
+
+
+def get_tracker_implementation() -> Tuple[Callable[..., Any], Callable[[], Any]]:
+    """`get_process_stats` and `get_system_stats`; there is one implementation."""
+    from ._readings import get_process_stats, get_system_stats
+
+    return get_process_stats, get_system_stats
+
+
+def get_zfs_pools_space() -> Dict[str, Dict[str, int]]:
+    """Always empty: the space of ZFS is counted where it is mounted, once per pool."""
+    return {}
+
+
+def cleanup_files(files: List[str]) -> None:
+    """Remove files; one that is not there or cannot be removed is left."""
+    for path in files:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def cleanup_processes(processes: List[BaseProcess]) -> None:
+    """End processes: asked to first, forced to after a second."""
+    for process in processes:
+        # A process that was never started, or that is closed already, raises one of these.
+        with suppress(AssertionError, AttributeError, ValueError):
+            for end in (process.terminate, process.kill):
+                if process.is_alive():
+                    end()
+                    process.join(timeout=1.0)
+            process.close()

@@ -86,23 +86,28 @@ def _page_of_rows(tracker: ResourceTracker, guidance: str) -> str:
     columns: List[Tuple[str, List[Optional[int]]]] = []
     for metric, kind, names, factor, accumulates in _METRICS:
         if kind in kept:
-            values = [round(sum(row[name] for name in names) * factor) for row in kept[kind]]
+            values = [_sum([row[name] for name in names], factor) for row in kept[kind]]
             columns.append((metric, [0, *_sums(values)] if accumulates else [None, *values]))
-    server = tracker.server_info or get_server_info()
+    cores = (tracker.server_info or {}).get("vcpus") or get_server_info()["vcpus"]
     return _engine.page_of_rows(
         pid=tracker.pid,
         started_unix_ns=round(begin * 1e9),
-        system_cores=int(server["vcpus"]),
+        system_cores=int(cores),
         t_ns=[0] + [round((stamp - begin) * 1e9) for stamp in stamps],
         columns=columns,
         guidance=guidance,
     )
 
 
-def _sums(values: List[int]) -> List[int]:
+def _sum(values: List[Optional[float]], factor: float) -> Optional[int]:
+    known = [value for value in values if value is not None]
+    return round(sum(known) * factor) if len(known) == len(values) else None
+
+
+def _sums(values: List[Optional[int]]) -> List[Optional[int]]:
     total = 0
-    sums = []
+    sums: List[Optional[int]] = []
     for value in values:
-        total += value
-        sums.append(total)
+        total += value or 0
+        sums.append(None if value is None else total)
     return sums

@@ -7,13 +7,16 @@ import json
 import os
 import time
 from statistics import mean
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from types import TracebackType
+from typing import Any, Callable, Dict, List, Optional, Sequence, Type
 
 from ... import _engine
 from .._series import Series
-from . import _advice
+from . import _advice, _layout
 from ._loops import PidTracker, ProcessTracker, SystemTracker
+from ._options import warn_of
 from ._rows import process_rows, system_rows
+from ._snapshot import rows_of, server_of
 from .cloud_info import search_cloud_info
 from .column_maps import BYTE_MAPPING, HUMAN_NAMES_MAPPING
 from .report import Report, build_report
@@ -45,6 +48,7 @@ DEFAULT_SPECS = [
     StatSpec("system_net_sent_bytes", sum),
     StatSpec("timestamp", _duration, "duration"),
 ]
+_DEFAULT = tuple(DEFAULT_SPECS)
 
 
 class ResourceTracker:
@@ -52,6 +56,8 @@ class ResourceTracker:
 
     `method` is accepted for compatibility; there is no helper process to fork or spawn. Cloud discovery is
     off unless asked for with `discover_cloud=True`, because it may send a request on the local link.
+    It starts at once unless `autostart` is off; the first `start()` after that is harmless, so that programs of all
+    releases work. It is a context manager too.
     """
 
     def __init__(
@@ -65,7 +71,18 @@ class ResourceTracker:
         track_system: bool = True,
         discover_server: bool = True,
         discover_cloud: bool = False,
+        sentinel_token: Optional[str] = None,
+        upload_interval: int = 60,
+        streaming_metadata: Optional[Dict[str, Any]] = None,
+        **newer: Any,
     ) -> None:
+        if sentinel_token is not None:
+            newer["sentinel_token"] = sentinel_token
+        if upload_interval != 60:
+            newer["upload_interval"] = upload_interval
+        if streaming_metadata is not None:
+            newer["streaming_metadata"] = streaming_metadata
+        warn_of(newer, stacklevel=2)
         self.pid = os.getpid() if pid is None else pid
         self.children = children
         self.interval = interval
@@ -84,15 +101,20 @@ class ResourceTracker:
         self._cloud_search: Optional[Callable[[], Dict[str, Any]]] = None
         # Rows of a restored snapshot, in place of a session.
         self._restored: Optional[Dict[str, List[Dict[str, Any]]]] = None
+        self._started_itself = False
         if autostart:
             self.start()
+            self._started_itself = True
 
     def start(self) -> None:
-        """Begin to track; a tracker runs once."""
+        """Begin to track; a tracker runs once. One that started itself takes the first call as meant for that."""
         if self.stop_time is not None or self._restored is not None:
             raise RuntimeError(
                 "Resource tracker already stopped. Create a new instance instead of trying to restart it."
             )
+        if self._started_itself:
+            self._started_itself = False
+            return
         if self._session is not None:
             raise RuntimeError("Resource tracker already running, cannot start again.")
         if self.discover_cloud:
@@ -115,11 +137,25 @@ class ResourceTracker:
         """Release the background thread; `stop` does the same and keeps the data."""
         self.stop()
 
+    def __enter__(self) -> ResourceTracker:
+        if not self.running:
+            self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.stop()
+
     @property
     def running(self) -> bool:
         return self._session is not None and self._session.running
 
     def _rows(self) -> Dict[str, List[Dict[str, Any]]]:
+        """Both tables in the layout of the reference page."""
         if self._restored is not None:
             return self._restored
         if self._session is None:
@@ -129,12 +165,22 @@ class ResourceTracker:
         system = system_rows(series, self._forks_before) if self.track_system else []
         return {"process": process, "system": system}
 
+    def _shown_rows(self) -> Dict[str, List[Dict[str, Any]]]:
+        """Both tables in the layout that the program has chosen."""
+        layout = _layout.current()
+        return {kind: [_layout.shown(row, layout) for row in rows] for kind, rows in self._rows().items()}
+
     @property
     def n_samples(self) -> int:
         return max(len(rows) for rows in self._rows().values())
 
     def wait_for_samples(self, n: int = 1, timeout: float = 5) -> None:
         """Block until `n` samples are there; `RuntimeError` after `timeout` seconds."""
+        if self.stop_time is not None and self.n_samples < n:
+            raise RuntimeError(
+                f"Resource tracker has been already stopped with {self.n_samples} sample(s), "
+                f"cannot wait to collect the requested {n} sample(s)."
+            )
         end = time.monotonic() + timeout
         while self.n_samples < n:
             if time.monotonic() > end:
@@ -144,12 +190,12 @@ class ResourceTracker:
     @property
     def process_metrics(self) -> TinyDataFrame:
         """Rows of the tracked process(es)."""
-        return TinyDataFrame(self._rows()["process"])
+        return TinyDataFrame(self._shown_rows()["process"])
 
     @property
     def system_metrics(self) -> TinyDataFrame:
         """Rows of the machine."""
-        return TinyDataFrame(self._rows()["system"])
+        return TinyDataFrame(self._shown_rows()["system"])
 
     def get_combined_metrics(
         self,
@@ -160,7 +206,7 @@ class ResourceTracker:
         offset: Optional[int] = None,
     ) -> TinyDataFrame:
         """Both tables side by side, with prefixes; everything in bytes and plain words if asked."""
-        rows = self._rows()
+        rows = self._shown_rows()
         prefixes = {
             "system": ("System " if human_names else "system_") if system_prefix is None else system_prefix,
             "process": ("Process " if human_names else "process_") if process_prefix is None else process_prefix,
@@ -179,16 +225,18 @@ class ResourceTracker:
                 factor = BYTE_MAPPING.get(column, 1) if bytes else 1
                 name = prefixes[kind] + (HUMAN_NAMES_MAPPING[column] if human_names else column)
                 values = [row[column] for row in rows[kind][first:length]]
-                data[name] = values if factor == 1 else [v * factor for v in values]
+                data[name] = values if factor == 1 else [None if v is None else v * factor for v in values]
         return TinyDataFrame(data)
 
-    def stats(self, specs: Sequence[StatSpec] = tuple(DEFAULT_SPECS)) -> Dict[str, Dict[str, Any]]:
+    def stats(self, specs: Sequence[StatSpec] = _DEFAULT) -> Dict[str, Dict[str, Any]]:
         """Statistics over the combined metrics."""
         combined = self.get_combined_metrics()
         if len(combined) == 0:
             raise RuntimeError("No metrics collected (yet)")
-        tracked = [s for s in specs if s.column == "timestamp" or self._tracks(s.column)]
-        return combined.stats(tracked)
+        layout = _layout.current()
+        if specs is _DEFAULT:
+            specs = [s._replace(column=_layout.column(s.column, layout)) for s in specs if self._tracks(s.column)]
+        return combined.stats(specs)
 
     def _tracks(self, column: str) -> bool:
         """Default statistics speak of both tables; leave out those of a table that was not wanted."""
@@ -196,6 +244,11 @@ class ResourceTracker:
         return not (column.startswith("process_") and not rows["process"]) and not (
             column.startswith("system_") and not rows["system"]
         )
+
+    @property
+    def sentinel_result(self) -> None:
+        """What the Sentinel service answered: nothing, since nothing is sent to it."""
+        return None
 
     @property
     def server_info(self) -> Optional[Dict[str, Any]]:
@@ -239,13 +292,17 @@ class ResourceTracker:
 
     def snapshot(self) -> Dict[str, Any]:
         """Everything collected so far, as plain values."""
-        rows = self._rows()
+        rows = self._shown_rows()
         end = time.time() if self.stop_time is None else self.stop_time
         begin = end if self.start_time is None else self.start_time
         return {
             "metadata": {
                 "version": _SNAPSHOT_VERSION,
-                "resource_tracker": {"version": "0.5.0", "implementation": "jobmeter"},
+                "resource_tracker": {
+                    "version": "0.5.0",
+                    "implementation": "jobmeter",
+                    "layout": _layout.current(),
+                },
                 "pid": self.pid,
                 "children": self.children,
                 "interval": self.interval,
@@ -267,18 +324,18 @@ class ResourceTracker:
 
     @classmethod
     def from_snapshot(cls, snapshot: Dict[str, Any]) -> ResourceTracker:
-        """A stopped tracker with the data of a snapshot."""
+        """A stopped tracker with the data of a snapshot, also of the original's releases 0.4 and 0.5."""
         about = snapshot["metadata"]
         names = ("pid", "children", "interval", "method", "track_processes", "track_system")
         tracker = cls(
             autostart=False,
             discover_server=False,
             discover_cloud=False,
-            **{name: about[name] for name in names},
+            **{name: about[name] for name in names if name in about},
         )
         tracker.start_time, tracker.stop_time = about["start_time"], about["stop_time"]
-        tracker._restored = {"process": snapshot["process_metrics"], "system": snapshot["system_metrics"]}
-        tracker._server, tracker._cloud = snapshot["server_info"], snapshot["cloud_info"]
+        tracker._restored = {kind: rows_of(snapshot, kind) for kind in ("process", "system")}
+        tracker._server, tracker._cloud = server_of(snapshot.get("server_info")), snapshot.get("cloud_info")
         return tracker
 
     def dumps(self) -> str:

@@ -1,0 +1,30 @@
+"""Servers and their prices, from the catalogue that comes with jobmeter. Nothing is asked over the network."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+from ... import _engine
+from ..._warnings import warn
+
+
+def keeper_request(path: str, timeout: int = 2, endpoint: str = "https://keeper.sparecores.net") -> Optional[Any]:
+    """Always `None`, as in the original when the service cannot be reached: jobmeter does not ask it."""
+    warn(f"jobmeter does not ask {endpoint}; recommendations come from its own catalogue", stacklevel=2)
+    return None
+
+
+def get_instance_price(vendor_id: str, region_id: str, instance_type: str) -> Optional[float]:
+    """Always `None`: the catalogue lists the cheapest offers and not every instance type."""
+    return None
+
+
+def get_recommended_cloud_servers(
+    cpu: int, memory: int, gpu: Optional[int] = None, vram: Optional[int] = None, n: int = 10
+) -> List[Dict[str, Any]]:
+    """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM, as a list of one."""
+    resources = {"cpu": cpu, "memory": memory, "gpu": gpu or 0, "vram": vram or 0}
+    try:
+        return [_engine.recommend_server(resources, {})][:n]
+    except LookupError:
+        return []
