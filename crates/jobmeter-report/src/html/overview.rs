@@ -40,7 +40,7 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
             p.meta {
                 @if !info.host.is_empty() { span { bdi { (visible(&info.host, 100)) } } }
                 @if info.started_unix_ns > 0 { span { (format::instant(info.started_unix_ns)) } }
-                span { (format::grouped(info.ticks as i64)) " ticks"
+                span { (format::grouped(info.ticks as i64)) (if info.ticks == 1 { " tick" } else { " ticks" })
                     @if let Some(interval) = info.interval_ns { ", every " (format::duration(interval)) } @else { ", adaptive" } }
                 @for (key, value) in &info.tags { span.tag { bdi { (visible(key, 60)) "=" (visible(value, 120)) } } }
             }
@@ -195,7 +195,9 @@ fn memory_note(run: &RunData) -> Option<String> {
         (None, None) => return None,
     };
     let share = peak / limit.max(1) as f64 * 100.0;
-    Some(format!("{} % of {} {what}", format::number(share), format::bytes(limit as f64)))
+    // Nobody reads 4.9e-5 %.
+    let share = if share < 0.01 { "under 0.01".to_owned() } else { format::number(share) };
+    Some(format!("{share} % of {} {what}", format::bytes(limit as f64)))
 }
 
 fn lived_note(run: &RunData) -> Option<String> {

@@ -259,10 +259,13 @@ function drawLine(paper, plot, line) {
   paper.lineJoin = 'round';
   for (const stretch of stretches(plot, line.mean)) {
     const [[x, y]] = stretch;
+    // A point between two gaps has no length.
+    if (stretch.length === 1) {
+      paper.fillStyle = roleColor(line.role);
+      paper.fillRect(x - 2.5, y - 2.5, 5, 5);
+      continue;
+    }
     paper.beginPath();
-    paper.moveTo(x, y);
-    // A point between two gaps would have no length.
-    if (stretch.length === 1) paper.lineTo(x + 1, y);
     for (const place of stretch) paper.lineTo(...place);
     paper.stroke();
   }
