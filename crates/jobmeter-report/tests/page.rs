@@ -209,3 +209,19 @@ fn a_page_of_a_dozen_runs_can_be_mailed() {
     // 0.5 MB for one alone.
     assert!(page.len() < 3_500_000, "{} bytes", page.len());
 }
+
+#[test]
+fn every_script_is_in_the_page_as_it_stands() {
+    let page =
+        html::render(&[synthetic::run(&Plan { ticks: 5, processes: 1, ..Plan::default() })]).expect("a page");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/html/script");
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder).expect("the scripts") {
+        let path = entry.expect("a script").path();
+        let script = std::fs::read_to_string(&path).expect("text");
+        assert!(page.contains(&script), "{} is not in the list of assets.rs", path.display());
+        assert!(!script.contains("</script"), "{} would end the element around it", path.display());
+        found += 1;
+    }
+    assert!(found > 20, "{found} scripts");
+}

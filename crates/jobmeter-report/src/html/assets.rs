@@ -17,6 +17,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/pack.js"),
     include_str!("script/data.js"),
     include_str!("script/phases.js"),
+    include_str!("script/scale.js"),
     include_str!("script/draw.js"),
     include_str!("script/legend.js"),
     include_str!("script/cursor.js"),
