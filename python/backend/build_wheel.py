@@ -1,7 +1,7 @@
 """PEP 517 backend: builds the native `jobmeter` command, then lets maturin make the wheel around it.
 
-The command is put among the scripts of the wheel as it is, so that running it starts no interpreter; `gpu-tracker`
-beside it is a few lines of shell that hand over to it, since a wheel cannot hold a link.
+The command is put among the scripts of the wheel as it is, so that running it starts no interpreter. There is no
+`gpu-tracker` beside it: the package of that name has one, and two packages must not own one file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import maturin
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SCRIPTS = os.path.join(_ROOT, "python", "jobmeter.data", "scripts")
-_BACKEND = os.path.dirname(os.path.abspath(__file__))
 
 get_requires_for_build_sdist = maturin.get_requires_for_build_sdist
 build_sdist = maturin.build_sdist
@@ -60,6 +59,7 @@ def _place_command() -> None:
     cargo = os.environ.get("CARGO", "cargo")
     subprocess.run([cargo, "build", "--release", "--package", "jobmeter-cli"], cwd=_ROOT, check=True)
     target = os.environ.get("CARGO_TARGET_DIR", os.path.join(_ROOT, "target"))
-    os.makedirs(_SCRIPTS, exist_ok=True)
+    # What an earlier version put here must not get into the wheel.
+    shutil.rmtree(_SCRIPTS, ignore_errors=True)
+    os.makedirs(_SCRIPTS)
     shutil.copy2(os.path.join(target, "release", "jobmeter"), os.path.join(_SCRIPTS, "jobmeter"))
-    shutil.copy2(os.path.join(_BACKEND, "gpu-tracker"), os.path.join(_SCRIPTS, "gpu-tracker"))

@@ -31,7 +31,7 @@ DONE = "Resource tracking complete. Process completed with status code: 0"
 
 def gpu_tracker(folder: Path, *arguments: str) -> List[str]:
     (folder / "example-script.sh").write_text(SCRIPT)
-    command = [os.path.join(sysconfig.get_path("scripts"), "gpu-tracker"), *arguments]
+    command = [os.path.join(sysconfig.get_path("scripts"), "jobmeter"), "gpu-tracker", *arguments]
     done = subprocess.run(
         command, env=environment(folder, GPU), cwd=folder, capture_output=True, text=True, timeout=300
     )

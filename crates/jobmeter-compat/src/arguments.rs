@@ -11,6 +11,9 @@ use std::path::PathBuf;
 pub enum Request {
     Help,
     Version,
+    /// The bare command by choice, in this folder or beside the program.
+    InstallCommand(Option<PathBuf>),
+    UninstallCommand(Option<PathBuf>),
     Track {
         command: String,
         destination: Destination,
@@ -38,6 +41,8 @@ pub enum Request {
 const OPTIONS: &[(&str, &str, bool)] = &[
     ("--help", "-h", false),
     ("--version", "-v", false),
+    ("--install-command", "", false),
+    ("--uninstall-command", "", false),
     ("--execute", "-e", true),
     ("--output", "-o", true),
     ("--format", "-f", true),
@@ -86,6 +91,19 @@ pub fn parse(words: &[String]) -> Result<Request, CompatError> {
     }
     if given.has("--version") {
         return Ok(Request::Version);
+    }
+    for (name, request) in [
+        ("--install-command", Request::InstallCommand as fn(Option<PathBuf>) -> Request),
+        ("--uninstall-command", Request::UninstallCommand),
+    ] {
+        if given.has(name) {
+            given.only(&[name])?;
+            return match given.positional.as_slice() {
+                [] => Ok(request(None)),
+                [folder] => Ok(request(Some(folder.into()))),
+                _ => Err(CompatError::Usage(None)),
+            };
+        }
     }
     let positional: Vec<&str> = given.positional.iter().map(String::as_str).collect();
     match positional.as_slice() {

@@ -10,7 +10,9 @@ Usage:
     gpu-tracker --execute=<command> [--output=<output>] [--format=<format>] [--tconfig=<config-file>] [--st=<sleep-time>] [--ru=<ram-unit>] [--gru=<gpu-ram-unit>] [--tu=<time-unit>] [--nec=<num-cores>] [--guuids=<gpu-uuids>] [--disable-logs] [--gb=<gpu-brand>] [--tf=<tracking-file>] [--overwrite]
     gpu-tracker sub-track combine --stf=<sub-track-file> -p <file-path>...
     gpu-tracker sub-track analyze --tf=<tracking-file> --stf=<sub-track-file> [--output=<output>] [--format=<format>]
-    gpu-tracker sub-track compare [--output=<output>] [--format=<format>] [--cconfig=<config-file>] [-m <name>=<file-path>...] [--stat=<statistic>]";
+    gpu-tracker sub-track compare [--output=<output>] [--format=<format>] [--cconfig=<config-file>] [-m <name>=<file-path>...] [--stat=<statistic>]
+    gpu-tracker --install-command [<folder>]
+    gpu-tracker --uninstall-command [<folder>]";
 
 const ABOUT: &str = "\
 Runs a command and says what it used: RAM, GPU RAM, CPU utilization, GPU utilization and compute time.";
@@ -41,7 +43,9 @@ Options:
     compare                 Put the analyses (in pickle format) of several sessions side by side.
     --cconfig=<config-file> JSON file with file_path_map and statistic; options given here go before it.
     -m <name>=<file-path>   A session's name and the file with its analysis.
-    --stat=<statistic>      'min', 'max', 'mean', or 'std'. Without it 'mean'.";
+    --stat=<statistic>      'min', 'max', 'mean', or 'std'. Without it 'mean'.
+    --install-command       Put a command gpu-tracker into the folder, or beside jobmeter; a foreign file is not replaced.
+    --uninstall-command     Remove the command that --install-command has put there.";
 
 pub fn help() -> String {
     format!("{ABOUT}\n\n{USAGE}\n\n{OPTIONS}")

@@ -2,6 +2,7 @@
 //! summary and ticks, and leave in the words and units of the other program.
 
 pub mod arguments;
+pub mod command_file;
 mod csv;
 mod error;
 pub mod help;

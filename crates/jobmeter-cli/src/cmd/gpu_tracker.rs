@@ -5,6 +5,7 @@ use super::measure::say;
 use super::run::end_plainly;
 use crate::leave::{self, Ending};
 use jobmeter_compat::arguments::{Request, parse, split_command};
+use jobmeter_compat::command_file;
 use jobmeter_compat::output::Destination;
 use jobmeter_compat::settings::{Settings, TrackOptions};
 use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze, combine};
@@ -19,7 +20,7 @@ use jobmeter_model::text::printable;
 use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const FAILURE: u8 = 1;
@@ -62,6 +63,14 @@ fn answer(words: Vec<OsString>) -> Result<(), CompatError> {
     match parse(&words)? {
         Request::Help => print(&help::help()),
         Request::Version => print(help::VERSION),
+        Request::InstallCommand(folder) => {
+            let path = command_file::install(&own_program()?, folder.as_deref())?;
+            print(&format!("{} runs jobmeter gpu-tracker.", printable(&path.to_string_lossy())))
+        }
+        Request::UninstallCommand(folder) => {
+            let path = command_file::uninstall(&own_program()?, folder.as_deref())?;
+            print(&format!("{} is removed.", printable(&path.to_string_lossy())))
+        }
         Request::Track { command, destination, options } => track(&command, &destination, options),
         Request::Combine { target, files } => combine(&target, &files),
         Request::Analyze { tracking, sub_tracking, destination } => {
@@ -73,6 +82,11 @@ fn answer(words: Vec<OsString>) -> Result<(), CompatError> {
             destination.deliver(&comparison.results()?)
         }
     }
+}
+
+fn own_program() -> Result<PathBuf, CompatError> {
+    std::env::current_exe()
+        .map_err(|error| CompatError::File(format!("cannot find out where jobmeter itself is: {error}")))
 }
 
 fn print(text: &str) -> Result<(), CompatError> {

@@ -111,7 +111,7 @@ fn an_analysis_has_the_statistics_of_each_block() {
     assert!(
         place
             .refused(&["sub-track", "analyze", "--tf=no.sqlite", "--stf=all.csv"])
-            .contains("cannot read the table")
+            .contains("cannot read no.sqlite: No such file")
     );
 }
 
