@@ -210,7 +210,7 @@ def test_without_a_gpu_a_warning_is_logged_unless_disabled(
     gput.Tracker(disable_logs=True)
     assert caplog.text == ""
     gput.Tracker()
-    assert "No GPU driver was found" in caplog.text
+    assert "Neither the nvidia-smi command nor the amd-smi command is installed." in caplog.text
 
 
 def test_usage_up_to_a_failure(engine: Any) -> None:
@@ -225,3 +225,16 @@ def test_resource_usage_can_be_pickled(engine: Any) -> None:
     with gput.Tracker() as tracker:
         pass
     assert pickle.loads(pickle.dumps(tracker.resource_usage)) == tracker.resource_usage
+
+
+def test_the_spelling_of_the_first_releases_on_request(engine: Any) -> None:
+    with gput.Tracker(spelling="descendents") as tracker:
+        pass
+    old, new = tracker.to_json(), tracker.to_json(spelling="descendants")
+    assert list(old["max_ram"]) == ["unit", "system_capacity", "system", "main", "descendents", "combined"]
+    assert "descendents_n_threads" in old["cpu_utilization"] and "descendants" not in str(old)
+    assert json.loads(json.dumps(old).replace("descendents", "descendants")) == new
+    text = str(tracker)
+    assert "   Descendents:\n" in text and "Descendents number of threads: " in text and "escendants" not in text
+    with pytest.raises(ValueError, match='^"offspring" is not a valid spelling'):
+        gput.Tracker(spelling="offspring")

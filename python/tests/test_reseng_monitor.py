@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 import warnings
 from pathlib import Path
 from typing import Any, Dict, List
@@ -106,3 +108,31 @@ def test_decorator(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_human_bytes() -> None:
     assert [bytes2human(n) for n in (0, 9856, 100001221, 1 << 30)] == ["0.0B", "9.6K", "95.4M", "1.0G"]
+
+
+def test_the_trials_of_the_original_can_be_called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Shortened: the same calls with the long work left out."""
+    from jobmeter.compat import _reseng_trials, reseng_monitor
+
+    for name in ("_use_cpu", "_use_mem", "_write", "_read", "test_all", "test_resource_monitor"):
+        assert callable(getattr(reseng_monitor, name))
+    sleep = time.sleep
+    monkeypatch.setattr(_reseng_trials.time, "sleep", lambda seconds: sleep(min(seconds, 0.15)))
+    monkeypatch.setattr(_reseng_trials, "_use_cpu", lambda t: sleep(0.05))
+    monkeypatch.setattr(_reseng_trials, "_use_mem", lambda s, n: None)
+    monkeypatch.setattr(_reseng_trials, "_write", lambda f, size_mb: f.write(b"a"))
+    reseng_monitor.test_all()
+    assert "func(1, d=dataframe(1000, 5)) finished in" in capsys.readouterr().out
+
+
+def test_the_work_of_the_trials_does_what_it_says(tmp_path: Path) -> None:
+    from jobmeter.compat.reseng_monitor import _read, _use_cpu, _write
+
+    begin = time.process_time()
+    _use_cpu(0.1)
+    assert time.process_time() - begin > 0.01
+    with open(tmp_path / "f", "w+b") as file:
+        _write(file, 1)
+        assert os.path.getsize(tmp_path / "f") == 2**20
+        _read(file)
+        assert file.tell() == 2**20

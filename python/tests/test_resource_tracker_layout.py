@@ -163,6 +163,11 @@ def test_report(started: List[Dict[str, Any]], tmp_path: Path, monkeypatch: pyte
     assert not re.search(r"(src|href)=.?https?:", text), "the page asks nobody for anything"
     assert "Next time: 1 cores, 256 MiB of memory" in text and "This run failed" in text
     assert "1.2 s" in text, "the CPU time of both rows"
+    for title in ("CPU Usage", "Memory Usage", "Disk I/O Usage", "Disk Space Usage", "Network Usage", "VRAM Usage"):
+        assert f"<td>{title}</td>" in text
+    for series in ("Process CPU usage", "System CPU usage", "Process memory usage", "System inbound network traffic"):
+        assert f"<td>{series}</td>" in text
+    assert "<td>Process memory usage</td><td>157,286,400.00</td><td>209,715,200.00</td><td>bytes</td>" in text
     opened: List[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -16,7 +16,21 @@ from ._series import Series, or_zero
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ResourceMonitor", "func_sig", "log_start_finish", "usage_log"]
+from ._reseng_trials import (
+    _read,
+    _use_cpu,
+    _use_mem,
+    _write,
+    test_all,
+    test_log_start_finish,
+    test_resource_monitor,
+    test_resource_monitor_serialization,
+)
+
+__all__ = [
+    "ResourceMonitor", "_read", "_use_cpu", "_use_mem", "_write", "bytes2human", "func_sig", "log_start_finish",
+    "test_all", "test_log_start_finish", "test_resource_monitor", "test_resource_monitor_serialization", "usage_log",
+]  # fmt: skip
 
 _COLUMNS = ["time", "cpu", "memory", "read_bytes", "read_chars", "write_bytes", "write_chars"]
 _RATES = {

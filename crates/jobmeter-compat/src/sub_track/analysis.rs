@@ -101,7 +101,7 @@ fn pair(name: &str, mut stamps: Vec<Stamp>) -> Result<(Vec<(i64, Span)>, OpenCal
             Some((process_id, begin)) => spans.push((process_id, (begin, stamp.at))),
             None => {
                 return Err(CompatError::Value(format!(
-                    "Code block \"{}\" stops in process {} without a start.",
+                    "Sub-tracking file is invalid. Code block \"{}\" stops in process {} without a start.",
                     printable(name),
                     stamp.process_id
                 )));

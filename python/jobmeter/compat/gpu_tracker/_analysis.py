@@ -94,7 +94,9 @@ def _pairs(rows: Sequence[Dict[str, Any]], name: str) -> List[Pair]:
         elif stack:
             pairs.append((row["process_id"], (stack.pop(), row["timestamp"])))
         else:
-            raise ValueError(f'Code block "{name}" stops in process {row["process_id"]} without a start.')
+            raise ValueError(
+                f'Sub-tracking file is invalid. Code block "{name}" stops in process {row["process_id"]} without a start.'
+            )
     return [pair for _, pair in sorted(pairs)]
 
 

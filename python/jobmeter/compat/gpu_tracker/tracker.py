@@ -24,7 +24,9 @@ from .usage import (
     ProcessingUnitPercentages,
     ResourceUsage,
     RSSValues,
+    check_spelling,
     render,
+    spelled,
 )
 
 __all__ = [
@@ -33,9 +35,10 @@ __all__ = [
 ]  # fmt: skip
 
 _BRANDS = ("nvidia", "amd")
+# The words of the original, which programs look for; a driver without these commands is found all the same.
 _NO_GPU = (
-    "No GPU driver was found (neither the NVIDIA library nor a DRM device), so the GPU RAM and GPU "
-    "utilization values will remain 0.0."
+    "Neither the nvidia-smi command nor the amd-smi command is installed. Install one of these to profile the GPU. "
+    "Otherwise the GPU RAM and GPU utilization values will remain 0.0."
 )
 
 
@@ -46,6 +49,7 @@ class Tracker:
     `tracking_file` grows while tracking goes on. `resource_usage_file` holds the usage so far, pickled, for
     the case that the program is killed; it is removed when tracking completes, and written only when named.
     `n_join_attempts` and `join_timeout` are accepted for compatibility: there is no helper process to join.
+    `spelling="descendents"` gives `to_json()` and `str()` the keys and labels of the first releases.
     """
 
     class State(enum.Enum):
@@ -71,7 +75,9 @@ class Tracker:
         gpu_brand: Optional[str] = None,
         tracking_file: Optional[str] = None,
         overwrite: bool = False,
+        spelling: str = "descendants",
     ) -> None:
+        check_spelling(spelling)
         if sleep_time < 0.1:
             raise ValueError(f"Sleep time of {sleep_time} is invalid. Must be at least 0.1 seconds.")
         _check_unit(ram_unit, "RAM", MEMORY_UNITS)
@@ -116,6 +122,7 @@ class Tracker:
         self._tracking_file = tracking_file
         self._session: Optional[_engine.Session] = None
         self._files: Optional[LiveFiles] = None
+        self._spelling = spelling
         self.n_join_attempts = n_join_attempts
         self.join_timeout = join_timeout
         self.resource_usage: Optional[ResourceUsage] = None
@@ -192,14 +199,14 @@ class Tracker:
             # A full disk is no reason to replace the program's own exception, or to end a program that has done its work.
             warn(f"the tracking files could not be finished: {problem}", stacklevel=2, quietly=error is not None)
 
-    def to_json(self) -> Dict[str, Dict[str, Any]]:
-        """The measurements and their units as a dictionary."""
+    def to_json(self, spelling: Optional[str] = None) -> Dict[str, Dict[str, Any]]:
+        """The measurements and their units as a dictionary, in the tracker's spelling or in another one."""
         if self.resource_usage is None:
             raise RuntimeError(
                 "Cannot display the tracker in string or JSON format before tracking completes. "
                 "Exit the content manager or call the stop() method before calling to_json() or str()"
             )
-        return dataclasses.asdict(self.resource_usage)
+        return spelled(dataclasses.asdict(self.resource_usage), self._spelling if spelling is None else spelling)
 
     def __str__(self) -> str:
         return "\n".join(render(self.to_json()))

@@ -112,6 +112,7 @@ _LABELS = {
     "n_expected_gpus": "Number of expected GPUs",
     "main_n_threads": "Main number of threads",
     "descendants_n_threads": "Descendants number of threads",
+    "descendents_n_threads": "Descendents number of threads",
     "combined_n_threads": "Combined number of threads",
     "total_rss": "Total RSS",
     "private_rss": "Private RSS",
@@ -134,3 +135,20 @@ def render(tree: Dict[str, Any], depth: int = 0) -> List[str]:
         else:
             lines.append(f"{lead} {round(value, 3) if isinstance(value, float) else value}")
     return lines
+
+
+SPELLINGS = ("descendants", "descendents")
+
+
+def check_spelling(spelling: str) -> None:
+    if spelling not in SPELLINGS:
+        raise ValueError(f'"{spelling}" is not a valid spelling. Valid values are {", ".join(SPELLINGS)}')
+
+
+def spelled(tree: Dict[str, Any], spelling: str) -> Dict[str, Any]:
+    """The same tree with the keys of the first releases, or of the later ones."""
+    check_spelling(spelling)
+    return {
+        key.replace(SPELLINGS[0], spelling): spelled(value, spelling) if isinstance(value, dict) else value
+        for key, value in tree.items()
+    }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
 from ... import _engine
 from ._advice import allocation
+from ._sections import with_sections
 from .helpers import round_memory
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def build_report(tracker: ResourceTracker, historical_stats: Sequence[Dict[str, 
         **{key: cloud[key] for key in ("vendor", "instance_type", "region") if key in cloud},
     })
     session = tracker._session
-    return Report(_page_of_rows(tracker, guidance) if session is None else session.page(guidance))
+    page = _page_of_rows(tracker, guidance) if session is None else session.page(guidance)
+    return Report(with_sections(page, tracker))
 
 
 def _page_of_rows(tracker: ResourceTracker, guidance: str) -> str:
