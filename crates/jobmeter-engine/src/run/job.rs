@@ -9,6 +9,7 @@ use crate::linux::perf_ring::PerfRing;
 use crate::linux::pidfd;
 use crate::run::marks::{self, MarkReceiver};
 use crate::run::plain::{self, PlainEnd, PlainJob};
+use crate::run::sentinel::{Sentinel, SignalSet};
 use crate::run::spawn::{self, SignalPlan, SpawnError, Spawned};
 use std::ffi::OsString;
 use std::io;
@@ -43,6 +44,7 @@ pub enum LaunchError {
 }
 
 /// What was opened before the job, for the supervisor to take over.
+#[derive(Default)]
 pub(crate) struct Sources {
     pub(crate) group: Option<JobGroup>,
     /// `None` where they are to be opened after the start.
@@ -50,6 +52,9 @@ pub(crate) struct Sources {
     pub(crate) marks: Option<MarkReceiver>,
     /// Why marks may not arrive.
     pub(crate) marks_doubt: Option<String>,
+    pub(crate) sentinel: Option<Sentinel>,
+    /// Signals that came before the job existed: it does not have them, whoever else got them.
+    pub(crate) early_signals: SignalSet,
 }
 
 /// A job under way.
@@ -79,6 +84,9 @@ impl Job {
         let mut attach = |pid| events = Some(PerfRing::open_tree(pid));
         // Before the job: its very first command may be a mark.
         let (marks, marks_doubt) = marks::receive();
+        // Before the fork: a signal to the whole group never finds a job without a sentinel beside it.
+        let sentinel = Sentinel::start();
+        let early_signals = SignalSet::pending();
         let spawned = {
             let attach: Option<&mut dyn FnMut(i32)> =
                 if wants_tree_events { Some(&mut attach) } else { None };
@@ -91,7 +99,7 @@ impl Job {
             exit: pidfd::open(spawned.pid).ok(),
             spawned,
             deadline_ns,
-            sources: Some(Sources { group, events, marks, marks_doubt }),
+            sources: Some(Sources { group, events, marks, marks_doubt, sentinel, early_signals }),
         };
         plain::set_under_way(Some(job.plain()));
         Ok(job)

@@ -16,6 +16,24 @@ const PATIENCE: Duration = Duration::from_millis(10);
 pub(crate) struct SignalSet(u64);
 
 impl SignalSet {
+    /// Signals that wait for this process, blocked.
+    pub(crate) fn pending() -> SignalSet {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: the call fills the set; it is zeroed, which is an empty one, should it fail.
+        let set = unsafe {
+            libc::sigpending(set.as_mut_ptr());
+            set.assume_init()
+        };
+        let mut signals = SignalSet::default();
+        for signal in 1..=31 {
+            // SAFETY: a plain query of an initialised set.
+            if unsafe { libc::sigismember(&raw const set, signal) } == 1 {
+                signals.0 |= 1 << (signal - 1);
+            }
+        }
+        signals
+    }
+
     pub(crate) fn has(self, signal: i32) -> bool {
         self.0 >> (signal - 1) & 1 == 1
     }

@@ -9,7 +9,7 @@ use crate::linux::sys;
 use crate::linux::trim;
 use crate::meter::Meter;
 use crate::run::cadence::Cadence;
-use crate::run::job::Job;
+use crate::run::job::{Job, Sources};
 use crate::run::marks::MarkReceiver;
 use crate::run::plain;
 use crate::run::sentinel::{Sentinel, SignalSet};
@@ -33,6 +33,7 @@ pub struct Supervisor<'job> {
     sentinel: Option<Sentinel>,
     /// Signals of the whole group that a former sentinel saw and that are still to arrive here.
     group_signals: SignalSet,
+    early_signals: SignalSet,
     /// Our resident memory at the fork: the child's ru_maxrss never shows less.
     fork_floor_bytes: u64,
     cadence: Cadence,
@@ -87,25 +88,15 @@ impl<'job> Supervisor<'job> {
         // First of all: a job of a millisecond is seen alive now or never.
         let (mut meter, trouble) = Meter::start_child(pid.get());
         let mut early_warnings: Vec<_> = trouble.map(|text| ("unreadable", text)).into_iter().collect();
-        // As early as can be: a signal to the whole group that comes before it may reach the job twice. A job that is
-        // over already gets no more signals.
-        let mut sentinel = None;
-        if job.options.wait_descendants || control::peek_child(Some(pid)) == Waiting::NoneEnded {
-            sentinel = Sentinel::start();
-        }
-        if let Some(sentinel) = &sentinel {
-            meter.exclude(sentinel.pid());
-        }
         // Right after the fork, for the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(job.spawned.started_ns);
-        let (group, events, marks) = match job.sources.take() {
-            Some(sources) => {
-                early_warnings.extend(sources.marks_doubt.map(|text| ("marks", text)));
-                (sources.group, sources.events, sources.marks)
-            }
-            None => (None, Some(Err("the job was supervised before".to_owned())), None),
-        };
+        let Sources { group, events, marks, marks_doubt, sentinel, early_signals } =
+            job.sources.take().unwrap_or_default();
+        early_warnings.extend(marks_doubt.map(|text| ("marks", text)));
+        if let Some(sentinel) = &sentinel {
+            meter.exclude(sentinel.pid());
+        }
         match events {
             Some(events) => meter.set_process_events(events),
             None => meter.set_late_process_events(PerfRing::open_machine()),
@@ -122,6 +113,7 @@ impl<'job> Supervisor<'job> {
             meter,
             job,
             sentinel,
+            early_signals,
             group_signals: SignalSet::default(),
             fork_floor_bytes,
             cadence,
@@ -253,6 +245,12 @@ impl<'job> Supervisor<'job> {
 
     /// The terminal, a shell or a scheduler sent it to the whole group: the job has it already.
     fn group_got(&mut self, arrived: Arrived) -> bool {
+        if self.early_signals.take(arrived.signal) {
+            if self.sentinel.as_ref().is_some_and(|sentinel| sentinel.pending().has(arrived.signal)) {
+                self.renew_sentinel(arrived.signal);
+            }
+            return false;
+        }
         let was_noted = self.group_signals.take(arrived.signal);
         let Some(sentinel) = &self.sentinel else { return was_noted || !arrived.by_user };
         let is_pending = match was_noted || !arrived.by_user {
