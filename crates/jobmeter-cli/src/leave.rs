@@ -119,13 +119,13 @@ pub(crate) fn hurry_on_signals() {
         action.sa_sigaction = hurry as extern "C" fn(libc::c_int) as usize;
         for signal in ENDING.into_iter().chain([libc::SIGALRM]) {
             let mut before = MaybeUninit::<libc::sigaction>::zeroed();
-            libc::sigaction(signal, std::ptr::null(), before.as_mut_ptr());
+            libc::sigaction(signal, &raw const action, before.as_mut_ptr());
             // Who started us with a signal ignored (nohup, a shell's background job) wants it to stay so.
             if signal != libc::SIGALRM && before.assume_init().sa_sigaction == libc::SIG_IGN {
+                libc::sigaction(signal, before.as_ptr(), std::ptr::null_mut());
                 continue;
             }
             libc::sigaddset(open.as_mut_ptr(), signal);
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
         IS_BOUND.store(true, Ordering::Relaxed);
         discard_pending(&open.assume_init());

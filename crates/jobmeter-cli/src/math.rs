@@ -27,4 +27,21 @@ as_c! {
     cosf(x: f32);
     acosf(x: f32);
     powf(x: f32, y: f32);
+    hypotf(x: f32, y: f32);
+    tanf(x: f32);
+}
+
+/// A GNU extension that compilers make of a sine beside a cosine.
+///
+/// # Safety
+/// As in C: both pointers are valid for writing.
+// SAFETY: the name and signature are the C library's own, and so is the meaning.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sincosf(x: f32, sine: *mut f32, cosine: *mut f32) {
+    let (sin, cos) = libm::sincosf(x);
+    // SAFETY: by the contract of the function.
+    unsafe {
+        *sine = sin;
+        *cosine = cos;
+    }
 }

@@ -22,6 +22,10 @@ use std::time::Instant;
 /// A storm of events between two ticks does not make the buffer grow beyond about this.
 const PENDING_LIMIT: usize = 256 << 10;
 
+/// Rows that come faster than this go to the file together: each hand-over wakes another process. It is also what a
+/// jobmeter that is killed may lose besides the tick under way.
+const HAND_OVER_EVERY_NS: u64 = 20_000_000;
+
 #[derive(Debug)]
 enum Output {
     File(Carrier),
@@ -33,6 +37,8 @@ pub struct Writer {
     output: Output,
     encoder: Encoder,
     limit: Option<Box<Limit>>,
+    /// The time of the row that was last handed over.
+    handed_over_at_ns: Option<u64>,
     error: Option<RecordError>,
     dead: bool,
 }
@@ -67,7 +73,14 @@ impl Writer {
                 Output::File(Carrier::start(kind, path, Origin::Opened(file), first)?)
             }
         };
-        Ok(Writer { output, encoder: Encoder::new(written), limit: None, error: None, dead: false })
+        Ok(Writer {
+            output,
+            encoder: Encoder::new(written),
+            limit: None,
+            handed_over_at_ns: None,
+            error: None,
+            dead: false,
+        })
     }
 
     /// Keeps the file within so many bytes: see docs/run-file.md. Call this before anything is written.
@@ -205,7 +218,12 @@ impl Sink for Writer {
             Some(limit) => limit.tick(t_ns, values, &mut self.encoder),
             None => self.encoder.row(t_ns, values),
         }
-        self.flush();
+        let is_memory = matches!(self.output, Output::Memory(_));
+        let is_due = |at_ns: u64| t_ns >= at_ns.saturating_add(HAND_OVER_EVERY_NS);
+        if is_memory || self.handed_over_at_ns.is_none_or(is_due) {
+            self.handed_over_at_ns = Some(t_ns);
+            self.flush();
+        }
     }
 }
 

@@ -159,8 +159,8 @@ impl<'job> Supervisor<'job> {
             if let Some(end) = main
                 && (!self.job.options.wait_descendants || self.meter.process_count() == 0)
             {
-                if let Some(sentinel) = &self.sentinel {
-                    sentinel.dismiss();
+                if let Some(sentinel) = self.sentinel.take() {
+                    sentinel.abandon();
                 }
                 let remaining = self.meter.living_descendants().collect();
                 let timed_out = self.timeout != TimeoutState::Waiting;

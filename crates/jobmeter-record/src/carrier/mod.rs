@@ -9,7 +9,7 @@ mod signals;
 mod slot;
 
 use crate::error::RecordError;
-use jobmeter_engine::linux::control::{self, Pid};
+use jobmeter_engine::linux::control::Pid;
 use serve::serve;
 use signals::SignalsBlocked;
 use slot::{Place, Slot, Turn};
@@ -128,10 +128,7 @@ impl Carrier {
         if self.slot.wait_until(deadline) != Turn::Closed {
             return Err(self.given_up("it took nothing for 0.8 s at the end of the run"));
         }
-        if let Some(pid) = self.pid.take() {
-            // It has closed the file: nothing can hold it up any more.
-            control::wait(pid);
-        }
+        // It has closed the file and ends by itself: to reap it would cost a turn of the scheduler, and we end too.
         self.slot.fault(&self.path).map_or(Ok(()), Err)
     }
 
