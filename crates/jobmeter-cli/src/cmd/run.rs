@@ -166,6 +166,8 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     leave::plan(ending);
     leave::hurry_on_signals();
     let mut summary = supervisor.finish(&info, &outcome);
+    // Before anything is printed, which may take its time.
+    supervisor.abandon();
     args.measure.gpu.estimate(&mut summary);
     if let Some(record) = &record {
         record.finish(&mut summary);
