@@ -7,14 +7,18 @@ mod csv;
 mod jsonl;
 pub mod layout;
 mod meter;
+#[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 
 pub use csv::neutralise;
 
 use crate::damage::Damage;
 use crate::error::RecordError;
-use crate::place::{self, AsideFile, refuse_stream};
+#[cfg(feature = "sqlite")]
+use crate::place::refuse_stream;
+use crate::place::{self, AsideFile};
 use crate::reader::Run;
 use crate::table::{Field, RowSink, Table};
 use meter::Allowance;
@@ -83,7 +87,10 @@ fn write_metered<W: Write + Send + 'static>(
     let mut writer: Box<dyn TableWriter> = match format {
         Format::Csv => Box::new(csv::CsvWriter::new(out, &fields, out_name)?),
         Format::Jsonl => Box::new(jsonl::JsonlWriter::new(out, &fields, out_name)),
+        #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(parquet::ParquetWriter::new(out, &fields, out_name)?),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => return Err(left_out("Parquet")),
         Format::Arrow => Box::new(arrow::ArrowWriter::new(out, &fields, out_name)?),
         Format::Sqlite => {
             return Err(RecordError::Invalid("SQLite needs a file to write to; name one with -o".to_owned()));
@@ -123,6 +130,7 @@ fn write_file(
 }
 
 /// Several tables to one SQLite file.
+#[cfg(feature = "sqlite")]
 pub fn export_sqlite(
     run: &Run,
     tables: &[Table],
@@ -142,6 +150,22 @@ pub fn export_sqlite(
     database.finish()?;
     aside.publish()?;
     Ok(damage)
+}
+
+/// A build without SQLite says so.
+#[cfg(not(feature = "sqlite"))]
+pub fn export_sqlite(
+    _run: &Run,
+    _tables: &[Table],
+    _path: &Path,
+    _force: bool,
+) -> Result<Option<Damage>, RecordError> {
+    Err(left_out("SQLite"))
+}
+
+#[cfg(not(all(feature = "sqlite", feature = "parquet")))]
+fn left_out(format: &str) -> RecordError {
+    RecordError::Invalid(format!("this jobmeter was built without {format}; export csv, jsonl or arrow"))
 }
 
 /// Several tables, one file each, into a folder that is made if need be. Tables about devices the run knew
