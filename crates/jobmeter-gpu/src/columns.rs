@@ -125,6 +125,10 @@ impl Layout {
         }
     }
 
+    pub(crate) fn device_count(&self) -> usize {
+        self.counts.len()
+    }
+
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }

@@ -134,6 +134,12 @@ impl GpuConfig {
             && CARD_NOWHERE.unless_known(&self.root, |root| has_card(&root.join("sys/class/drm")))
     }
 
+    /// Whether sleeping cards are left asleep: not those that the user names, and not where the choice of the others
+    /// depends on them.
+    pub(crate) fn lets_sleep(&self) -> bool {
+        self.uuids.is_none() && self.brand.is_none() && self.first_of.is_empty()
+    }
+
     /// What a run without any GPU looked for, for `-v`.
     pub fn looked_for(&self) -> String {
         let nvml = match self.nvml_named() {

@@ -88,4 +88,6 @@ pub struct DeviceReading {
     pub pcie_transmit_bytes_per_s: Option<u64>,
     /// The driver said that the device is gone.
     pub lost: bool,
+    /// The card sleeps and was not asked.
+    pub asleep: bool,
 }

@@ -69,7 +69,13 @@ impl GpuExtra {
             self.latest = Some((snapshot, Instant::now()));
         }
         let Some((snapshot, since)) = &self.latest else { return };
-        let layout = self.layout.get_or_insert_with(|| Layout::new(&snapshot.devices));
+        // Devices that come later stand behind those that are known, and so do their columns.
+        let is_grown =
+            self.layout.as_ref().is_none_or(|layout| layout.device_count() < snapshot.devices.len());
+        if is_grown {
+            self.layout = Some(Layout::new(&snapshot.devices));
+        }
+        let Some(layout) = &mut self.layout else { return };
         self.values.clear();
         if since.elapsed() > STALE_AFTER {
             self.values.resize(layout.columns().len(), None);
@@ -98,7 +104,8 @@ impl Extra for GpuExtra {
             let text = status.reason().unwrap_or_default();
             self.warnings.push(Warning { kind: "gpu_hung".to_owned(), text });
         }
-        if let Some(snapshot) = latest {
+        // Where all cards sleep there is nothing to tell.
+        if let Some(snapshot) = latest.filter(|snapshot| !snapshot.devices.is_empty()) {
             self.take(snapshot);
         }
     }
@@ -118,18 +125,26 @@ impl Extra for GpuExtra {
     fn finish(&mut self) -> (Vec<Source>, Vec<EntityFigures>) {
         let Some(monitor) = self.monitor.take() else { return (Vec::new(), Vec::new()) };
         let devices = monitor.devices().unwrap_or_default();
+        let asleep = monitor.asleep();
         let trouble = match monitor.stop(PATIENCE) {
             Stopped::Clean { failure } => failure,
             // After good samples, one under way or a slow shutdown is nobody's concern; a hang is.
             Stopped::LeftBehind { for_ms, .. } if self.latest.is_some() && for_ms < SLOW_MS => None,
             Stopped::LeftBehind { reason, .. } => Some(reason),
         };
-        (self.sources(&devices, trouble), self.entities())
+        (self.sources(&devices, trouble, asleep), self.entities())
     }
 }
 
 impl GpuExtra {
-    fn sources(&self, devices: &[GpuDevice], trouble: Option<String>) -> Vec<Source> {
+    fn sources(&self, devices: &[GpuDevice], trouble: Option<String>, asleep: Option<String>) -> Vec<Source> {
+        let mut sources = Vec::new();
+        if let Some(detail) = asleep {
+            sources.push(Source { name: "nvml".to_owned(), used: false, detail });
+            if devices.is_empty() {
+                return sources;
+            }
+        }
         let Some((snapshot, _)) = &self.latest else {
             let detail = trouble.unwrap_or_else(|| "the run ended before the first sample".to_owned());
             return vec![Source { name: "gpu".to_owned(), used: false, detail }];
@@ -138,7 +153,6 @@ impl GpuExtra {
             .filter(|&i| devices[i].selected && !devices[i].mig_enabled && devices[i].visible != Some(false))
             .collect();
         let idle = visible.iter().filter(|&&i| self.use_of.get(devices, i) == Use::No).count();
-        let mut sources = Vec::new();
         for name in ["nvml", "drm"] {
             let own = devices.iter().filter(|device| (device.driver == "nvml") == (name == "nvml"));
             let count = own.filter(|device| device.selected).count();

@@ -8,6 +8,7 @@
 //!
 //! [`powercap`] is plain file reading and is called directly from the tick.
 
+mod asleep;
 pub mod attribute;
 pub mod columns;
 mod config;

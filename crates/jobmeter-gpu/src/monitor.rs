@@ -1,5 +1,6 @@
 //! The thread that talks to the drivers, and the handle that never waits for it.
 
+use crate::asleep;
 use crate::attribute;
 use crate::config::{GpuConfig, NVML_DEFAULT};
 use crate::device::GpuDevice;
@@ -36,6 +37,8 @@ struct State {
     ready: bool,
     failed: Option<GpuError>,
     reason: Option<String>,
+    /// Why the NVIDIA driver is not asked: all its cards sleep.
+    asleep: Option<String>,
     devices: Option<Arc<Vec<GpuDevice>>>,
     latest: Option<Arc<GpuSnapshot>>,
     /// Since when the thread is inside a driver.
@@ -83,6 +86,7 @@ impl GpuMonitor {
                 ready: false,
                 failed: None,
                 reason: None,
+                asleep: None,
                 devices: None,
                 latest: None,
                 busy_since: Some(Instant::now()),
@@ -144,6 +148,11 @@ impl GpuMonitor {
     /// The device list, once the drivers have answered.
     pub fn devices(&self) -> Option<Arc<Vec<GpuDevice>>> {
         self.shared.lock().devices.clone()
+    }
+
+    /// Which cards were left asleep, and their driver alone.
+    pub fn asleep(&self) -> Option<String> {
+        self.shared.lock().asleep.clone()
     }
 
     /// To ask for the device list later, also when the monitor is gone.
@@ -257,7 +266,16 @@ fn run(config: GpuConfig, nvml: bool, drm: bool, shared: &Shared, mut own_thread
 fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: &mut OwnThread) {
     let mut notes = Notes::default();
     let mut devices = Vec::new();
-    let mut sources = open(config, nvml, drm, shared, &mut devices, &mut notes);
+    let mut asleep = asleep::all_of_nvidia(&config.root).filter(|_| nvml && config.lets_sleep());
+    let mut sources = Sources { nvml: None, drm: None };
+    if nvml && asleep.is_none() {
+        sources.nvml = open_nvml(config, shared, &mut devices, &mut notes);
+    }
+    if drm {
+        shared.progress.enter("sysfs");
+        let source = DrmSource::start(&config.root, &mut devices);
+        sources.drm = (!source.is_empty()).then_some(source);
+    }
     own_thread.account();
     visible::mark(&mut devices, &config.job_env);
     let selected = select::select(&mut devices, config);
@@ -267,12 +285,13 @@ fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: 
         if let Err(error) = selected {
             state.reason = Some(error.to_string());
             state.failed = Some(error);
-        } else if devices.is_empty() {
+        } else if devices.is_empty() && asleep.is_none() {
             let why: Vec<String> = notes.failures().iter().map(|failure| failure.reason.clone()).collect();
             let why = if why.is_empty() { config.looked_for() } else { why.join("; ") };
             state.reason = Some(format!("no GPU found ({why})"));
         }
         state.devices = Some(Arc::clone(&devices));
+        state.asleep = asleep.clone();
         state.ready = state.reason.is_none();
         state.busy_since = None;
         shared.changed.notify_all();
@@ -285,10 +304,18 @@ fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: 
     while let Some(list) = next_request(shared) {
         sequence += 1;
         members.update(&list);
+        if asleep.is_some() && asleep::all_of_nvidia(&config.root).is_none() {
+            asleep = None;
+            // Somebody has woken a card: its devices come behind those that are known.
+            let all = Arc::make_mut(&mut devices);
+            sources.nvml = open_nvml(config, shared, all, &mut notes);
+            visible::mark(all, &config.job_env);
+        }
         let snapshot = sample(sequence, &mut sources, &mut devices, &mut members, &mut notes);
         own_thread.account();
         let mut state = shared.lock();
         state.devices = Some(Arc::clone(&devices));
+        state.asleep.clone_from(&asleep);
         state.latest = Some(Arc::new(snapshot));
         state.busy_since = None;
         shared.changed.notify_all();
@@ -298,28 +325,20 @@ fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: 
     }
 }
 
-fn open(
+fn open_nvml(
     config: &GpuConfig,
-    nvml: bool,
-    drm: bool,
     shared: &Shared,
     devices: &mut Vec<GpuDevice>,
     notes: &mut Notes,
-) -> Sources {
-    let mut sources = Sources { nvml: None, drm: None };
-    if nvml {
-        let path = config.nvml_named().unwrap_or_else(|| PathBuf::from(NVML_DEFAULT));
-        match NvmlSource::start(&path, Arc::clone(&shared.progress), devices, notes) {
-            Ok(source) => sources.nvml = Some(source),
-            Err(reason) => notes.fail(ALL_DEVICES, None, "nvml", || reason),
+) -> Option<NvmlSource> {
+    let path = config.nvml_named().unwrap_or_else(|| PathBuf::from(NVML_DEFAULT));
+    match NvmlSource::start(&path, &config.root, Arc::clone(&shared.progress), devices, notes) {
+        Ok(source) => Some(source),
+        Err(reason) => {
+            notes.fail(ALL_DEVICES, None, "nvml", || reason);
+            None
         }
     }
-    if drm {
-        shared.progress.enter("sysfs");
-        let source = DrmSource::start(&config.root, devices);
-        sources.drm = (!source.is_empty()).then_some(source);
-    }
-    sources
 }
 
 /// Waits for the next request; `None` ends the thread.

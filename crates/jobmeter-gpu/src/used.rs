@@ -71,6 +71,10 @@ fn at_sample(snapshot: &GpuSnapshot, index: usize) -> Use {
     {
         return Use::Yes;
     }
+    // A card on which a process works does not fall asleep.
+    if snapshot.readings.get(index).is_some_and(|reading| reading.asleep) {
+        return Use::No;
+    }
     match (job.memory_bytes, job.busy_ppm) {
         // NVIDIA's list is complete: who is not on it does not use the device, whatever else cannot be told.
         (Some(_), _) if device.driver == "nvml" => Use::No,

@@ -1,5 +1,6 @@
 //! One card in sysfs: which files it has, and one reading of them.
 
+use crate::asleep;
 use crate::attribute::Coverage;
 use crate::config::Brand;
 use crate::device::{DeviceReading, GpuDevice};
@@ -14,6 +15,9 @@ pub(super) struct Card {
     /// `0000:03:00.0`: clients name their card by it.
     pub(super) pci_id: String,
     pub(super) lost: bool,
+    pub(super) asleep: bool,
+    /// `card0`, `renderD128`: what its descriptors are opened by.
+    pub(super) nodes: Vec<String>,
     device: PathBuf,
     figures: Vec<(Figure, Option<PathBuf>)>,
     energy: EnergyMeter,
@@ -138,6 +142,8 @@ impl Card {
             driver,
             pci_id,
             lost: false,
+            asleep: false,
+            nodes: nodes(&device),
             device,
             figures,
             energy: EnergyMeter::default(),
@@ -154,12 +160,13 @@ impl Card {
         // What processes hold is told by their descriptors; the scan takes this back where it may not look.
         gather.coverage[self.slot] = Coverage { memory: true, busy: true, memory_busy: false };
         gather.fail(self.slot, "process_memory_busy", || "DRM does not count it".to_owned());
-        let status = textfile::line(&self.device.join("power/runtime_status"));
-        if status.is_ok_and(|status| status == "suspended") {
+        self.asleep = asleep::is_asleep(&self.device.join("power/runtime_status"));
+        if self.asleep {
             // Reading its sensors would wake it up; asleep it does nothing.
-            gather.readings[self.slot].busy_ppm = Some(0);
+            let busy_ppm = Some(0);
+            gather.readings[self.slot] = DeviceReading { busy_ppm, asleep: true, ..Default::default() };
             for row in FILES.iter().filter(|row| row.figure != Figure::Busy && self.may_have(row.figure)) {
-                gather.fail(self.slot, row.name, || "not read while the card is asleep".to_owned());
+                gather.fail(self.slot, row.name, || asleep::NOT_READ.to_owned());
             }
             return;
         }
@@ -189,6 +196,10 @@ impl Card {
         reading.energy_uj = self.energy.step(gather.t_ns, counter_uj, reading.power_mw);
         gather.energy_methods[self.slot] = self.energy.method();
         gather.readings[self.slot] = reading;
+    }
+
+    pub(super) fn is_woken_by_fdinfo(&self) -> bool {
+        self.asleep && self.driver == "xe"
     }
 
     /// Only amdgpu tells what it maps of the system's memory.
@@ -238,9 +249,12 @@ fn take(reading: &mut DeviceReading, counter_uj: &mut Option<u64>, figure: Figur
 
 /// A GPU that programs can use has a render node; the display of a server's management board has not.
 fn renders(device: &Path) -> bool {
-    std::fs::read_dir(device.join("drm")).is_ok_and(|entries| {
-        entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("renderD"))
-    })
+    nodes(device).iter().any(|name| name.starts_with("renderD"))
+}
+
+fn nodes(device: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(device.join("drm")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 fn first_folder(path: &Path) -> Option<PathBuf> {

@@ -3,6 +3,7 @@
 
 use super::card::Card;
 use super::fdinfo::{self, Busy, ClientInfo};
+use crate::asleep;
 use crate::gather::Gather;
 use crate::identity::{alive, open_folder, start_ticks};
 use crate::snapshot::{Client, Owner};
@@ -27,7 +28,8 @@ pub(super) struct Clients {
 /// Which descriptors of a process are of DRM.
 struct Process {
     folder: File,
-    descriptors: Vec<String>,
+    /// Each with the name of the node that it was opened by.
+    descriptors: Vec<(String, String)>,
     /// It drives an AMD GPU through queues that the kernel does not time.
     compute_queues: bool,
     searched: Instant,
@@ -60,9 +62,10 @@ impl Clients {
         let members: Vec<Owner> = gather.members.current().collect();
         let mut known = std::mem::take(&mut self.processes);
         let mut seen: BTreeMap<(usize, u64), Seen> = BTreeMap::new();
+        let mut unread = Vec::new();
         for owner in members {
             let before = known.remove(&owner.id);
-            match self.visit(before, owner, cards, &mut seen) {
+            match self.visit(before, owner, cards, &mut seen, &mut unread) {
                 Ok(Some(process)) => {
                     if process.compute_queues {
                         hide_busy(cards, gather);
@@ -72,6 +75,11 @@ impl Clients {
                 Ok(None) => {}
                 Err(error) => hide_all(cards, gather, owner, &error),
             }
+        }
+        for place in unread {
+            let slot = cards[place].slot;
+            gather.coverage[slot].memory = false;
+            gather.fail(slot, "process_memory", || asleep::NOT_READ.to_owned());
         }
         for ((place, client_id), seen) in seen {
             let client = self.account(cards[place].slot, (place, client_id), seen, gather.t_ns);
@@ -87,6 +95,7 @@ impl Clients {
         owner: Owner,
         cards: &[Card],
         seen: &mut BTreeMap<(usize, u64), Seen>,
+        unread: &mut Vec<usize>,
     ) -> io::Result<Option<Process>> {
         let path = self.proc_root.join(owner.id.pid.to_string());
         let mut process = match before {
@@ -112,7 +121,14 @@ impl Clients {
             search(&mut process, &path)?;
         }
         let mut found = Vec::new();
-        for descriptor in &process.descriptors {
+        for (descriptor, node) in &process.descriptors {
+            // For xe, the kernel wakes the card to answer.
+            let sleeper =
+                cards.iter().position(|card| card.is_woken_by_fdinfo() && card.nodes.contains(node));
+            if let Some(place) = sleeper {
+                unread.push(place);
+                continue;
+            }
             let text = textfile::read(&path.join("fdinfo").join(descriptor));
             let Some(info) = text.ok().as_deref().and_then(fdinfo::parse) else { continue };
             let place = cards.iter().position(|card| !card.lost && card.pci_id == info.pdev);
@@ -186,7 +202,9 @@ fn search(process: &mut Process, path: &Path) -> io::Result<()> {
     for entry in entries.flatten() {
         let Ok(target) = std::fs::read_link(entry.path()) else { continue };
         if target.starts_with("/dev/dri") {
-            process.descriptors.push(entry.file_name().to_string_lossy().into_owned());
+            let node = target.file_name().map(|name| name.to_string_lossy().into_owned());
+            let descriptor = entry.file_name().to_string_lossy().into_owned();
+            process.descriptors.push((descriptor, node.unwrap_or_default()));
         } else if target == Path::new("/dev/kfd") {
             process.compute_queues = true;
         }

@@ -3,6 +3,7 @@
 use super::api::{Api, Fault};
 use super::sys::{self, Progress};
 use super::{Found, NvmlSource, Unit};
+use crate::asleep;
 use crate::config::Brand;
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
@@ -15,6 +16,7 @@ impl NvmlSource {
     /// Loads the library, initialises the driver and appends its devices to `devices`.
     pub(crate) fn start(
         path: &Path,
+        root: &Path,
         progress: Arc<Progress>,
         devices: &mut Vec<GpuDevice>,
         notes: &mut Notes,
@@ -43,7 +45,9 @@ impl NvmlSource {
                     continue;
                 }
             };
-            let parent = source.describe(handle, index, None, driver_version.clone());
+            let mut parent = source.describe(handle, index, None, driver_version.clone());
+            let status = parent.device.pci_id.as_deref().map(|pci| asleep::status_file(root, pci));
+            parent.unit.power = status.filter(|file| file.exists());
             let parent_uuid = parent.device.uuid.clone();
             let mig = parent.device.mig_enabled;
             let slot = source.adopt(parent, devices, notes);
@@ -122,6 +126,8 @@ impl NvmlSource {
             is_instance: device.mig_parent.is_some(),
             lists_by_instance: false,
             lost: false,
+            power: None,
+            asleep: false,
             reset_told: false,
             window: super::Window::default(),
             entries: Vec::new(),

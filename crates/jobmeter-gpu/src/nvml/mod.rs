@@ -13,6 +13,7 @@ use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
 use crate::snapshot::Owner;
 use api::{Api, Fault};
+use std::path::PathBuf;
 use std::time::Instant;
 use window::{Level, Window};
 
@@ -36,6 +37,9 @@ struct Unit {
     /// Processes are listed by the instances of this GPU.
     lists_by_instance: bool,
     lost: bool,
+    /// Says whether the card sleeps, where the kernel has it.
+    power: Option<PathBuf>,
+    asleep: bool,
     reset_told: bool,
     window: Window,
     /// The driver's entries of this sample, before anybody asked whose they are.

@@ -24,7 +24,7 @@ impl NvmlSource {
             }
             now = after.max(self.pcie_due);
         }
-        for unit in self.units.iter().filter(|unit| !unit.lost) {
+        for unit in self.units.iter().filter(|unit| !unit.lost && !unit.asleep) {
             if let Some(pcie) = unit.pcie.filter(|pcie| pcie.at.elapsed() < VALID) {
                 gather.readings[unit.slot].pcie_receive_bytes_per_s = pcie.receive_bytes_per_s;
                 gather.readings[unit.slot].pcie_transmit_bytes_per_s = pcie.transmit_bytes_per_s;
@@ -38,7 +38,12 @@ impl NvmlSource {
         let due = self
             .units
             .iter_mut()
-            .filter(|unit| !unit.is_instance && !unit.lost && unit.pcie.is_none_or(|pcie| is_due(pcie.at)))
+            .filter(|unit| {
+                !unit.is_instance
+                    && !unit.lost
+                    && !unit.asleep
+                    && unit.pcie.is_none_or(|pcie| is_due(pcie.at))
+            })
             .min_by_key(|unit| unit.pcie.map(|pcie| pcie.at));
         let Some(unit) = due else { return false };
         let mut read = |figure, receive| match self.api.pcie_kb_per_s(unit.handle, receive) {

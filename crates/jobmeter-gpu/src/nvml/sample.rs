@@ -4,7 +4,9 @@ use super::api::{Fault, List};
 use super::sys;
 use super::window::{Heard, Level, Look};
 use super::{NvmlSource, OwnShare, Unit};
+use crate::asleep;
 use crate::attribute::Coverage;
+use crate::device::DeviceReading;
 use crate::gather::Gather;
 use crate::identity::{Call, Resolved};
 use crate::snapshot::{Client, Owner};
@@ -48,6 +50,17 @@ impl NvmlSource {
             gather.readings[slot].lost = true;
             return;
         }
+        unit.asleep = unit.power.as_deref().is_some_and(asleep::is_asleep);
+        if unit.asleep {
+            let reading = DeviceReading { busy_ppm: Some(0), asleep: true, ..Default::default() };
+            gather.readings[slot] = reading;
+            for figure in
+                ["memory_used_bytes", "power_mw", "temperature_mc", "process_memory", "process_busy"]
+            {
+                gather.fail(slot, figure, || asleep::NOT_READ.to_owned());
+            }
+            return;
+        }
         let mut look = Reading { slot, lost: false, needs_reset: false, gather };
         let memory = look.at("memory_used_bytes", api.memory(handle));
         if let Some(lack) = memory.and_then(|memory| memory.lack) {
@@ -56,7 +69,7 @@ impl NvmlSource {
         let utilization = api.utilization(handle);
         let busy = look.at("busy_ppm", utilization);
         look.at("memory_busy_ppm", utilization);
-        let mut reading = crate::device::DeviceReading {
+        let mut reading = DeviceReading {
             memory_total_bytes: memory.map(|memory| memory.total),
             memory_used_bytes: memory.map(|memory| memory.used),
             memory_free_bytes: memory.map(|memory| memory.free),
@@ -102,7 +115,7 @@ impl NvmlSource {
     ) -> Option<Look> {
         let unit = &mut self.units[index];
         let slot = unit.slot;
-        if unit.lost {
+        if unit.lost || unit.asleep {
             return None;
         }
         if unit.lists_by_instance {
@@ -254,7 +267,7 @@ impl Unit {
             sys::meaning(sys::GPU_IS_LOST)
         );
         gather.notes.warn("gpu_lost", text);
-        gather.readings[self.slot] = crate::device::DeviceReading { lost: true, ..Default::default() };
+        gather.readings[self.slot] = DeviceReading { lost: true, ..Default::default() };
         gather.coverage[self.slot] = Coverage::default();
     }
 }
