@@ -8,6 +8,7 @@ use crate::identity::Member;
 use crate::monitor::{GpuMonitor, Listing, Stopped};
 use crate::powercap::Powercap;
 use crate::snapshot::{GpuSnapshot, Status};
+use crate::throttle::Throttling;
 use crate::used::{Use, Uses};
 use jobmeter_engine::meter::{Extra, Member as EngineMember};
 use jobmeter_model::metric::{Column, Kind, Metric, Scope};
@@ -31,6 +32,7 @@ pub struct GpuExtra {
     /// Per column: had a value at some tick.
     told: Vec<bool>,
     use_of: Uses,
+    throttling: Throttling,
     warned: usize,
     is_hang_told: bool,
     warnings: Vec<Warning>,
@@ -47,6 +49,7 @@ impl GpuExtra {
             values: Vec::new(),
             told: Vec::new(),
             use_of: Uses::default(),
+            throttling: Throttling::default(),
             warned: 0,
             is_hang_told: false,
             warnings: Vec::new(),
@@ -62,6 +65,7 @@ impl GpuExtra {
         let is_new = self.latest.as_ref().is_none_or(|(known, _)| known.sequence != snapshot.sequence);
         if is_new {
             self.use_of.take(&snapshot);
+            self.throttling.take(&snapshot);
             for warning in snapshot.warnings.iter().skip(self.warned) {
                 self.warnings.push(Warning { kind: warning.kind.to_owned(), text: warning.text.clone() });
             }
@@ -185,11 +189,9 @@ impl GpuExtra {
                 let mut facts = device.facts();
                 let used = self.use_of.get(&snapshot.devices, index);
                 facts.insert("used".to_owned(), used.key().to_owned());
-                EntityFigures {
-                    name: device.uuid.clone(),
-                    figures: missing(self, layout, snapshot, device),
-                    facts,
-                }
+                let mut figures = missing(self, layout, snapshot, device);
+                figures.extend(self.throttling.figures(index));
+                EntityFigures { name: device.uuid.clone(), figures, facts }
             })
             .collect()
     }

@@ -22,6 +22,7 @@ mod gather;
 pub mod hardware;
 mod hash;
 mod identity;
+mod kfd;
 mod monitor;
 mod notes;
 mod nvml;
@@ -31,6 +32,7 @@ mod signals;
 mod snapshot;
 pub mod sums;
 mod textfile;
+mod throttle;
 mod used;
 mod visible;
 

@@ -12,7 +12,7 @@ use crate::notes::{ALL_DEVICES, Notes};
 use crate::nvml::{NvmlSource, Progress};
 use crate::signals::SignalsBlocked;
 use crate::snapshot::{GpuSnapshot, Status};
-use crate::{select, visible};
+use crate::{kfd, select, visible};
 use jobmeter_engine::meter::OwnThread;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -277,7 +277,8 @@ fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: 
         sources.drm = (!source.is_empty()).then_some(source);
     }
     own_thread.account();
-    visible::mark(&mut devices, &config.job_env);
+    let rocm_order: Vec<String> = kfd::gpus(&config.root).into_iter().map(|gpu| gpu.pci_id).collect();
+    visible::mark(&mut devices, &config.job_env, &rocm_order);
     let selected = select::select(&mut devices, config);
     let mut devices = Arc::new(devices);
     {
@@ -309,7 +310,7 @@ fn work(config: &GpuConfig, nvml: bool, drm: bool, shared: &Shared, own_thread: 
             // Somebody has woken a card: its devices come behind those that are known.
             let all = Arc::make_mut(&mut devices);
             sources.nvml = open_nvml(config, shared, all, &mut notes);
-            visible::mark(all, &config.job_env);
+            visible::mark(all, &config.job_env, &rocm_order);
         }
         let snapshot = sample(sequence, &mut sources, &mut devices, &mut members, &mut notes);
         own_thread.account();

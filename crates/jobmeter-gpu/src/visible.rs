@@ -23,9 +23,10 @@ impl JobEnv {
     }
 }
 
-pub(crate) fn mark(devices: &mut [GpuDevice], env: &JobEnv) {
+/// `rocm_order`: PCI addresses in the order of the ROCm run-time; empty where that cannot be told.
+pub(crate) fn mark(devices: &mut [GpuDevice], env: &JobEnv, rocm_order: &[String]) {
     mark_cuda(devices, env);
-    mark_rocm(devices, env);
+    mark_rocm(devices, env, rocm_order);
     for device in devices.iter_mut().filter(|d| !matches!(d.brand, Brand::Nvidia | Brand::Amd)) {
         device.visible = Some(true);
     }
@@ -33,8 +34,7 @@ pub(crate) fn mark(devices: &mut [GpuDevice], env: &JobEnv) {
 
 fn mark_cuda(devices: &mut [GpuDevice], env: &JobEnv) {
     let Some(list) = &env.cuda_visible_devices else {
-        devices.iter_mut().filter(|d| d.brand == Brand::Nvidia).for_each(|d| d.visible = Some(true));
-        return;
+        return mark_all_cuda(devices);
     };
     // CUDA numbers the fastest device first unless told otherwise; NVML numbers by PCI address. The two
     // agree when all devices are of one model.
@@ -59,20 +59,48 @@ fn mark_cuda(devices: &mut [GpuDevice], env: &JobEnv) {
         };
         // The run-time stops at the first entry that names nothing: -1, an empty item, a wrong UUID.
         let Some(hit) = hit else { break };
+        // A device that is named twice makes the whole list void.
+        if seen.contains(&hit) {
+            (seen, doubt) = (Vec::new(), false);
+            break;
+        }
         seen.push(hit);
+    }
+    // A MIG GPU stands for its first instance, and one instance is all that a process of CUDA sees.
+    for hit in &mut seen {
+        let parent = &devices[*hit].uuid;
+        *hit = devices.iter().position(|d| d.mig_parent.as_ref() == Some(parent)).unwrap_or(*hit);
+    }
+    if let Some(instance) = seen.iter().copied().find(|&hit| devices[hit].mig_parent.is_some()) {
+        seen.retain(|&hit| hit == instance || devices[hit].mig_parent.is_none());
     }
     let parents: Vec<String> = seen.iter().filter_map(|&hit| devices[hit].mig_parent.clone()).collect();
     let chosen: Vec<String> = seen.iter().map(|&hit| devices[hit].uuid.clone()).collect();
     for device in devices.iter_mut().filter(|d| d.brand == Brand::Nvidia) {
-        let named = chosen.contains(&device.uuid)
-            || parents.contains(&device.uuid)
-            || device.mig_parent.as_ref().is_some_and(|parent| chosen.contains(parent));
+        let named = chosen.contains(&device.uuid) || parents.contains(&device.uuid);
         device.visible = if named {
             Some(true)
         } else if doubt {
             None
         } else {
             Some(false)
+        };
+    }
+}
+
+/// Without a list CUDA takes all GPUs, but where there are MIG instances the first of them; whether whole GPUs are
+/// seen beside it depends on the driver.
+fn mark_all_cuda(devices: &mut [GpuDevice]) {
+    let first = devices.iter().find(|d| d.brand == Brand::Nvidia && d.mig_parent.is_some());
+    let first = first.map(|d| (d.uuid.clone(), d.mig_parent.clone()));
+    for device in devices.iter_mut().filter(|d| d.brand == Brand::Nvidia) {
+        device.visible = match &first {
+            None => Some(true),
+            Some((uuid, parent)) if device.uuid == *uuid || parent.as_ref() == Some(&device.uuid) => {
+                Some(true)
+            }
+            Some(_) if device.mig_parent.is_some() || device.mig_enabled => Some(false),
+            Some(_) => None,
         };
     }
 }
@@ -96,8 +124,14 @@ fn cuda_name(devices: &[GpuDevice], item: &str) -> Option<usize> {
     if devices[first].uuid == item || hits.next().is_none() { Some(first) } else { None }
 }
 
-fn mark_rocm(devices: &mut [GpuDevice], env: &JobEnv) {
-    let mut order: Vec<usize> = (0..devices.len()).filter(|&i| devices[i].brand == Brand::Amd).collect();
+fn mark_rocm(devices: &mut [GpuDevice], env: &JobEnv, rocm_order: &[String]) {
+    let of_amd = |i: &usize| devices[*i].brand == Brand::Amd;
+    let mut order: Vec<usize> = (0..devices.len()).filter(of_amd).collect();
+    let is_listed = env.rocr_visible_devices.is_some() || env.hip_visible_devices.is_some();
+    if is_listed && !rocm_order.is_empty() {
+        let place = |pci: &String| order.iter().copied().find(|&i| devices[i].pci_id.as_ref() == Some(pci));
+        order = rocm_order.iter().filter_map(place).collect();
+    }
     // HIP numbers what ROCr left over.
     for list in [&env.rocr_visible_devices, &env.hip_visible_devices].into_iter().flatten() {
         let mut kept = Vec::new();

@@ -28,7 +28,7 @@ fn four() -> Vec<GpuDevice> {
 }
 
 fn seen(mut devices: Vec<GpuDevice>, env: &JobEnv) -> Vec<Option<bool>> {
-    mark(&mut devices, env);
+    mark(&mut devices, env, &[]);
     devices.iter().map(|device| device.visible).collect()
 }
 
@@ -50,6 +50,8 @@ fn cuda_lists_by_index_uuid_and_prefix_and_stops_at_the_first_wrong_one() {
     assert_eq!(seen(four(), &cuda("")), [NO; 4]);
     assert_eq!(seen(four(), &cuda("NoDevFiles")), [NO; 4]);
     assert_eq!(seen(four(), &cuda("9")), [NO; 4]);
+    assert_eq!(seen(four(), &cuda("0,0")), [NO; 4], "a device that is named twice makes the list void");
+    assert_eq!(seen(four(), &cuda("1,2,GPU-aa22")), [NO; 4]);
 }
 
 #[test]
@@ -71,7 +73,11 @@ fn mig_instances_by_name_and_by_ids() {
     ];
     assert_eq!(seen(devices.clone(), &cuda("MIG-2")), [YES, NO, YES]);
     assert_eq!(seen(devices.clone(), &cuda("MIG-GPU-aa/7/0")), [YES, YES, NO]);
-    assert_eq!(seen(devices, &cuda("GPU-aa")), [YES; 3]);
+    assert_eq!(seen(devices.clone(), &cuda("GPU-aa")), [YES, YES, NO], "its first instance");
+    assert_eq!(seen(devices.clone(), &cuda("MIG-2,MIG-1")), [YES, NO, YES], "one instance and no more");
+    assert_eq!(seen(devices.clone(), &JobEnv::default()), [YES, YES, NO]);
+    let mixed = [devices, vec![device(Brand::Nvidia, 1, "GPU-bb", "A100", None)]].concat();
+    assert_eq!(seen(mixed, &JobEnv::default()), [YES, YES, NO, None]);
 }
 
 #[test]
@@ -87,4 +93,23 @@ fn hip_numbers_what_rocr_left() {
     assert_eq!(seen(devices.clone(), &env(Some("GPU-0000000000000001"), None)), [NO, YES, NO]);
     assert_eq!(seen(devices.clone(), &env(None, Some("1"))), [NO, YES, NO]);
     assert_eq!(seen(devices, &env(None, None)), [YES; 3]);
+}
+
+#[test]
+fn rocr_numbers_by_the_topology_of_the_compute_driver() {
+    let mut devices: Vec<_> =
+        (0..3).map(|i| device(Brand::Amd, i, &format!("GPU-{i:016x}"), "MI300X", None)).collect();
+    for (index, device) in devices.iter_mut().enumerate() {
+        device.pci_id = Some(format!("0000:0{index}:00.0"));
+    }
+    // The second card comes first, and the first has no compute driver.
+    let order = ["0000:01:00.0".to_owned(), "0000:02:00.0".to_owned()];
+    let env = |list: &str| JobEnv { rocr_visible_devices: Some(list.to_owned()), ..JobEnv::default() };
+    let mut seen = |env: &JobEnv| {
+        mark(&mut devices, env, &order);
+        devices.iter().map(|device| device.visible).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&env("0")), [NO, YES, NO]);
+    assert_eq!(seen(&env("1")), [NO, NO, YES]);
+    assert_eq!(seen(&env("2")), [NO; 3]);
 }

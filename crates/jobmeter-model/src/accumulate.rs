@@ -2,7 +2,7 @@
 //! few numbers per column, so that a million ticks weigh as much as one.
 
 use crate::event::{Event, Sink};
-use crate::metric::{Column, EntityKind, Kind, Metric, Scope};
+use crate::metric::{Column, EntityKind, Kind, Metric, Scope, Unit};
 use crate::summary::{EntityFigures, Figure, Figures, Quality, Warning};
 use std::collections::{BTreeMap, HashMap};
 
@@ -60,6 +60,8 @@ struct Stats {
     last: Option<u64>,
     max: u64,
     min: u64,
+    /// Every bit that was set at some tick.
+    bits: u64,
     /// Σ value × time since the tick before, for the mean of a gauge.
     weighted: f64,
     weight_ns: u64,
@@ -82,6 +84,7 @@ impl Stats {
             self.weight_ns = self.weight_ns.saturating_add(step_ns);
         }
         self.samples += 1;
+        self.bits |= value;
         self.last = Some(value);
     }
 
@@ -281,6 +284,10 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
     match column.metric.info().kind {
         Kind::Gauge if stats.unknown_ns > 0 && is_of_job_on_gpu(column) => {
             add_partly_known(figures, &key, stats);
+        }
+        // Neither the largest nor the mean of sets of bits means anything; their union does.
+        Kind::Gauge if column.metric.info().unit == Unit::Bits => {
+            figures.insert(format!("{key}_max"), Figure::int(stats.bits, Quality::Sampled));
         }
         Kind::Gauge => {
             figures.insert(format!("{key}_max"), Figure::int(stats.max, Quality::Sampled));

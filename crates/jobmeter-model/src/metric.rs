@@ -190,7 +190,7 @@ metrics! {
     GpuTemperatureMc, "gpu_temperature_mc", Gauge, Millicelsius, "GPU temperature", "As the driver tells it.";
     GpuClockSmHz, "gpu_clock_sm_hz", Gauge, Hertz, "GPU clock", "Clock of the cores, by the driver.";
     GpuClockMemoryHz, "gpu_clock_memory_hz", Gauge, Hertz, "GPU memory clock", "By the driver.";
-    GpuThrottleBits, "gpu_throttle_bits", Gauge, Bits, "GPU throttle reasons", "NVML clocks event reasons.";
+    GpuThrottleBits, "gpu_throttle_bits", Gauge, Bits, "GPU throttle reasons", "NVML clocks event reasons, a set of bits. In the summary: every bit that was set at some tick, and the time under each reason as `gpu_clocks_held_REASON_ns` of the device.";
     GpuPcieReceiveBytesPerS, "gpu_pcie_receive_bytes_per_s", Gauge, BytesPerSecond, "PCIe received", "By the driver, measured over 20 ms at the moment it is asked.";
     GpuPcieTransmitBytesPerS, "gpu_pcie_transmit_bytes_per_s", Gauge, BytesPerSecond, "PCIe sent", "As gpu_pcie_receive_bytes_per_s.";
     EnergyPackageUj, "energy_package_uj", Counter, Microjoules, "CPU package energy", "powercap (RAPL), wrap-around handled; mostly readable by root only. Of the machine; the job's share is an estimate by CPU time.";

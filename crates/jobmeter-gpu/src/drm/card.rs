@@ -7,6 +7,7 @@ use crate::device::{DeviceReading, GpuDevice};
 use crate::energy::EnergyMeter;
 use crate::gather::Gather;
 use crate::textfile;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(super) struct Card {
@@ -16,6 +17,8 @@ pub(super) struct Card {
     pub(super) pci_id: String,
     pub(super) lost: bool,
     pub(super) asleep: bool,
+    /// Its memory is that of the system: what it maps there counts as its own.
+    pub(super) is_apu: bool,
     /// `card0`, `renderD128`: what its descriptors are opened by.
     pub(super) nodes: Vec<String>,
     device: PathBuf,
@@ -60,7 +63,11 @@ const FILES: &[Row] = &[
     Row { figure: Figure::GttTotal, name: "gtt_total_bytes", files: &["mem_info_gtt_total"] },
     Row { figure: Figure::GttUsed, name: "gtt_used_bytes", files: &["mem_info_gtt_used"] },
     Row { figure: Figure::Power, name: "power_mw", files: &["hwmon/power1_average", "hwmon/power1_input"] },
-    Row { figure: Figure::Energy, name: "energy_counter", files: &["hwmon/energy1_input"] },
+    Row {
+        figure: Figure::Energy,
+        name: "energy_counter",
+        files: &["hwmon/energy1_input", "hwmon/energy2_input"],
+    },
     Row {
         figure: Figure::Temperature,
         name: "temperature_mc",
@@ -143,6 +150,7 @@ impl Card {
             pci_id,
             lost: false,
             asleep: false,
+            is_apu: driver_is_apu(&device),
             nodes: nodes(&device),
             device,
             figures,
@@ -186,6 +194,11 @@ impl Card {
                 Ok(value) => take(&mut reading, &mut counter_uj, *figure, path, value),
                 Err(error) => gather.fail(self.slot, row.name, || textfile::reason(path, &error)),
             }
+        }
+        if self.is_apu {
+            let both = |own: Option<u64>, mapped: Option<u64>| Some(own? + mapped.unwrap_or(0));
+            reading.memory_total_bytes = both(reading.memory_total_bytes, reading.gtt_total_bytes);
+            reading.memory_used_bytes = both(reading.memory_used_bytes, reading.gtt_used_bytes);
         }
         if let (Some(total), Some(used)) = (reading.memory_total_bytes, reading.memory_used_bytes) {
             reading.memory_free_bytes = Some(total.saturating_sub(used));
@@ -245,6 +258,18 @@ fn take(reading: &mut DeviceReading, counter_uj: &mut Option<u64>, figure: Figur
             reading.clock_sm_hz = Some(if in_hz { value } else { value * 1_000_000 });
         }
     }
+}
+
+/// The metrics table of amdgpu has another format for GPUs that are part of a processor: from 2 on.
+fn driver_is_apu(device: &Path) -> bool {
+    // Asking for the table would wake it up.
+    if asleep::is_asleep(&device.join("power/runtime_status")) {
+        return false;
+    }
+    let mut head = [0; 4];
+    let read =
+        std::fs::File::open(device.join("gpu_metrics")).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[2] >= 2
 }
 
 /// A GPU that programs can use has a render node; the display of a server's management board has not.

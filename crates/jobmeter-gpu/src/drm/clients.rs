@@ -2,7 +2,8 @@
 //! a card; descriptors and forks that share one show the same number, and it is counted once.
 
 use super::card::Card;
-use super::fdinfo::{self, Busy, ClientInfo};
+use super::compute::Compute;
+use super::fdinfo::{self, Busy, ClientId, ClientInfo};
 use crate::asleep;
 use crate::gather::Gather;
 use crate::identity::{alive, open_folder, start_ticks};
@@ -18,10 +19,14 @@ use std::time::{Duration, Instant};
 /// A process is searched for new descriptors when their number changes, and at the latest after this.
 const SEARCH_AGAIN: Duration = Duration::from_secs(1);
 
+const NO_ENGINES: &str = "the driver tells no time of engines for a client of the job";
+const NO_NUMBER: &str = "the driver does not say which client a descriptor of the job belongs to";
+
 pub(super) struct Clients {
     proc_root: PathBuf,
     processes: HashMap<ProcessId, Process>,
-    ledger: HashMap<(usize, u64), Entry>,
+    ledger: HashMap<Key, Entry>,
+    compute: Compute,
     last_ns: Option<u64>,
 }
 
@@ -37,9 +42,13 @@ struct Process {
     size: u64,
 }
 
+/// Place of the card, and the client on it.
+type Key = (usize, ClientId);
+
 /// What is remembered of a client between samples.
 #[derive(Default)]
 struct Entry {
+    /// The highest so far: a counter that steps back has lost nothing.
     engines: HashMap<String, Busy>,
 }
 
@@ -49,25 +58,27 @@ struct Seen {
 }
 
 impl Clients {
-    pub(super) fn new(root: &Path) -> Clients {
+    pub(super) fn new(root: &Path, cards: &[Card]) -> Clients {
         Clients {
             proc_root: root.join("proc"),
             processes: HashMap::new(),
             ledger: HashMap::new(),
+            compute: Compute::new(root, cards),
             last_ns: None,
         }
     }
 
     pub(super) fn sample(&mut self, cards: &[Card], gather: &mut Gather<'_>) {
         let members: Vec<Owner> = gather.members.current().collect();
+        self.compute.look(&members);
         let mut known = std::mem::take(&mut self.processes);
-        let mut seen: BTreeMap<(usize, u64), Seen> = BTreeMap::new();
-        let mut unread = Vec::new();
+        let mut seen: BTreeMap<Key, Seen> = BTreeMap::new();
+        let (mut unread, mut unnumbered) = (Vec::new(), Vec::new());
         for owner in members {
             let before = known.remove(&owner.id);
-            match self.visit(before, owner, cards, &mut seen, &mut unread) {
+            match self.visit(before, owner, cards, &mut seen, &mut unread, &mut unnumbered) {
                 Ok(Some(process)) => {
-                    if process.compute_queues {
+                    if process.compute_queues && !self.compute.tells(owner) {
                         hide_busy(cards, gather);
                     }
                     self.processes.insert(owner.id, process);
@@ -76,15 +87,29 @@ impl Clients {
                 Err(error) => hide_all(cards, gather, owner, &error),
             }
         }
+        for place in unnumbered {
+            let slot = cards[place].slot;
+            gather.coverage[slot] = Default::default();
+            for figure in ["process_memory", "process_busy"] {
+                gather.fail(slot, figure, || NO_NUMBER.to_owned());
+            }
+        }
         for place in unread {
             let slot = cards[place].slot;
             gather.coverage[slot].memory = false;
             gather.fail(slot, "process_memory", || asleep::NOT_READ.to_owned());
         }
-        for ((place, client_id), seen) in seen {
-            let client = self.account(cards[place].slot, (place, client_id), seen, gather.t_ns);
+        let span_ns = self.last_ns.map(|last| gather.t_ns.saturating_sub(last));
+        let first = gather.clients.len();
+        for (key, seen) in seen {
+            let client = self.account(cards[key.0].slot, key, seen, span_ns);
+            let is_compute = client.owners.iter().any(|owner| self.compute.tells(*owner));
+            if client.busy_ppm.is_none() && span_ns.is_some() && !is_compute {
+                gather.fail(client.device, "process_busy", || NO_ENGINES.to_owned());
+            }
             gather.clients.push(client);
         }
+        self.compute.sample(first, span_ns, gather);
         self.last_ns = Some(gather.t_ns);
     }
 
@@ -94,8 +119,9 @@ impl Clients {
         before: Option<Process>,
         owner: Owner,
         cards: &[Card],
-        seen: &mut BTreeMap<(usize, u64), Seen>,
+        seen: &mut BTreeMap<Key, Seen>,
         unread: &mut Vec<usize>,
+        unnumbered: &mut Vec<usize>,
     ) -> io::Result<Option<Process>> {
         let path = self.proc_root.join(owner.id.pid.to_string());
         let mut process = match before {
@@ -140,9 +166,16 @@ impl Clients {
         if !alive(&process.folder) {
             return Ok(None);
         }
-        for (place, info) in found {
+        for (place, mut info) in found {
+            let Some(client) = info.client else {
+                unnumbered.push(place);
+                continue;
+            };
+            if cards[place].is_apu {
+                info.memory_bytes = info.memory_bytes.map(|vram| vram + info.gtt_bytes.unwrap_or(0));
+            }
             let entry = seen
-                .entry((place, info.client_id))
+                .entry((place, client))
                 .or_insert_with(|| Seen { info: info.clone(), owners: Vec::new() });
             if !entry.owners.contains(&owner) {
                 entry.owners.push(owner);
@@ -151,16 +184,15 @@ impl Clients {
         Ok(Some(process))
     }
 
-    /// Adds what the client did since it was last seen: the time of its busiest engine class.
-    fn account(&mut self, slot: usize, key: (usize, u64), seen: Seen, t_ns: u64) -> Client {
-        let span_ns = self.last_ns.map(|last| t_ns.saturating_sub(last));
+    /// What the client did since it was last seen: the time of its busiest engine class.
+    fn account(&mut self, slot: usize, key: Key, seen: Seen, span_ns: Option<u64>) -> Client {
         let fresh = !self.ledger.contains_key(&key);
         let entry = self.ledger.entry(key).or_default();
-        let mut busiest_ns = 0;
+        let mut busiest_ns = None;
         for engine in &seen.info.engines {
             let zero = if let Busy::Cycles(..) = engine.busy { Busy::Cycles(0, 0) } else { Busy::Nanos(0) };
-            let before = entry.engines.insert(engine.class.clone(), engine.busy).unwrap_or(zero);
-            let grown_ns = match (before, engine.busy) {
+            let before = entry.engines.entry(engine.class.clone()).or_insert(zero);
+            let grown_ns = match (*before, engine.busy) {
                 (Busy::Nanos(before), Busy::Nanos(now)) => now.saturating_sub(before),
                 // Cycles are of an unknown clock, so a share of the time between two samples.
                 (Busy::Cycles(busy, total), Busy::Cycles(now, now_total)) if !fresh => {
@@ -170,9 +202,10 @@ impl Clients {
                 }
                 _ => 0,
             };
-            busiest_ns = busiest_ns.max(grown_ns / engine.capacity);
+            *before = higher(*before, engine.busy);
+            busiest_ns = busiest_ns.max(Some(grown_ns / engine.capacity));
         }
-        let busy_ppm = span_ns.filter(|&span| span > 0).map(|span| {
+        let busy_ppm = span_ns.filter(|&span| span > 0).zip(busiest_ns).map(|(span, busiest_ns)| {
             let ppm = u128::from(busiest_ns) * 1_000_000 / u128::from(span);
             ppm.min(1_000_000) as u64
         });
@@ -183,6 +216,16 @@ impl Clients {
             busy_ppm,
             memory_busy_ppm: None,
         }
+    }
+}
+
+fn higher(before: Busy, now: Busy) -> Busy {
+    match (before, now) {
+        (Busy::Nanos(before), Busy::Nanos(now)) => Busy::Nanos(before.max(now)),
+        (Busy::Cycles(busy, total), Busy::Cycles(now, now_total)) => {
+            Busy::Cycles(busy.max(now), total.max(now_total))
+        }
+        (_, now) => now,
     }
 }
 

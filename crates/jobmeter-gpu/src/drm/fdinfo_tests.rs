@@ -19,7 +19,10 @@ const I915: &str = "pos:\t0\ndrm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-cli
 #[test]
 fn amdgpu_counts_nanoseconds_and_vram() {
     let info = parse(AMDGPU).unwrap();
-    assert_eq!((info.driver.as_str(), info.pdev.as_str(), info.client_id), ("amdgpu", "0000:03:00.0", 28));
+    assert_eq!(
+        (info.driver.as_str(), info.pdev.as_str(), info.client),
+        ("amdgpu", "0000:03:00.0", Some(ClientId::Client(28)))
+    );
     assert_eq!(info.memory_bytes, Some(2048 * 1024));
     assert_eq!(info.engines[0].busy, Busy::Nanos(1_234_567));
     assert_eq!(info.engines.len(), 3);
@@ -42,12 +45,34 @@ fn an_integrated_i915_counts_the_system_memory_it_holds() {
 
 #[test]
 fn odd_texts_are_no_client_and_never_panic() {
-    for text in ["", "pos:\t0\n", "drm-client-id:\t\n", "drm-driver:\tx\n", "drm-client-id: -3", ":::\n\0"] {
+    for text in ["", "pos:\t0\n", "pasid:\t1\n", "pdev:\t0\npasid:\tx\nvram mem:\t1 kB\n", ":::\n\0"] {
         assert_eq!(parse(text), None, "{text:?}");
+    }
+    for text in ["drm-client-id:\t\n", "drm-driver:\tx\n", "drm-client-id: -3"] {
+        assert_eq!(parse(text).unwrap().client, None, "{text:?}");
     }
     let odd = "drm-client-id: 1\ndrm-engine-: x\ndrm-engine-gfx: 99999999999999999999999 ns\ndrm-total-: 7\n\
         drm-memory-vram: 18446744073709551615 GiB\ndrm-engine-capacity-gfx: 0\n";
     let info = parse(odd).unwrap();
-    assert_eq!(info.client_id, 1);
-    assert!(info.engines.iter().all(|engine| engine.capacity >= 1));
+    assert_eq!(info.client, Some(ClientId::Client(1)));
+    assert!(info.engines.is_empty(), "what cannot be read is not 0");
+}
+
+#[test]
+fn amdgpu_before_the_common_keys_tells_memory_and_no_use() {
+    let text = "pos:\t0\nflags:\t02100002\nmnt_id:\t26\npdev:\t0000:03:00.0\npasid:\t32771\nvram mem:\t2048 kB\n\
+        gtt mem:\t512 kB\ncpu mem:\t0 kB\ngfx0:\t12.34%\n";
+    let info = parse(text).unwrap();
+    assert_eq!((info.client, info.pdev.as_str()), (Some(ClientId::Pasid(32771)), "0000:03:00.0"));
+    assert_eq!((info.memory_bytes, info.gtt_bytes), (Some(2 << 20), Some(512 << 10)));
+    assert!(info.engines.is_empty());
+}
+
+#[test]
+fn cycles_count_only_beside_those_that_have_passed() {
+    let alone = "drm-client-id:\t1\ndrm-cycles-rcs:\t5\n";
+    assert!(parse(alone).unwrap().engines.is_empty());
+    // panfrost: the time is what counts.
+    let both = "drm-client-id:\t1\ndrm-engine-fragment:\t77 ns\ndrm-cycles-fragment:\t900\ndrm-maxfreq-fragment:\t1 Hz\n";
+    assert_eq!(parse(both).unwrap().engines[0].busy, Busy::Nanos(77));
 }

@@ -3,11 +3,13 @@
 
 mod card;
 mod clients;
+mod compute;
 mod fdinfo;
 
 use crate::config::is_card_name;
 use crate::device::GpuDevice;
 use crate::gather::Gather;
+use crate::kfd;
 use card::Card;
 use clients::Clients;
 use std::path::Path;
@@ -39,7 +41,11 @@ impl DrmSource {
                 cards.push(card);
             }
         }
-        DrmSource { cards, clients: Clients::new(root) }
+        for gpu in kfd::gpus(root).iter().filter(|gpu| gpu.is_apu) {
+            cards.iter_mut().filter(|card| card.pci_id == gpu.pci_id).for_each(|card| card.is_apu = true);
+        }
+        let clients = Clients::new(root, &cards);
+        DrmSource { cards, clients }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -175,8 +175,22 @@ fn lookup(handle: *mut c_void, name: &str) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
-/// Loads the library; it is never unloaded, since a thread may still be inside it.
+/// Where some systems keep the library outside of the loader's folders.
+const ELSEWHERE: [&str; 2] =
+    ["/run/opengl-driver/lib/libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"];
+
+/// Loads the library; it is never unloaded, since a thread may still be inside it. A bare name is also looked for
+/// where the loader does not look.
 pub(crate) fn open(path: &Path) -> Result<Symbols, String> {
+    let first = load(path);
+    if path.components().count() > 1 || first.is_ok() {
+        return first;
+    }
+    let mut others = ELSEWHERE.iter().filter(|other| Path::new(other).exists());
+    others.find_map(|other| load(Path::new(other)).ok()).map_or(first, Ok)
+}
+
+fn load(path: &Path) -> Result<Symbols, String> {
     let name = CString::new(path.as_os_str().as_bytes())
         .map_err(|_| format!("the NVML path {path:?} holds a zero byte"))?;
     // SAFETY: loads a shared library named by the user or the system, as any GPU program does.

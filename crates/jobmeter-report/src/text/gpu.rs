@@ -100,16 +100,26 @@ fn device(gpu: &EntityFigures, units: Units) -> String {
         None => format!("{:.1} J", uj / 1e6),
     }));
     parts.extend(get(figures, "gpu_temperature_mc_max").map(|mc| format!("up to {:.0} °C", mc / 1e3)));
-    if get(figures, "gpu_throttle_bits_max").is_some_and(slows) {
-        parts.push("throttled".to_owned());
-    }
+    parts.extend(slowed(figures));
     parts.join("; ")
 }
 
-/// Bit 0 (idle) and bit 1 (clocks set by an application) slow nobody down. Any other makes the number larger than
-/// both, so the largest of a run tells whether one was ever set.
-fn slows(bits: f64) -> bool {
-    bits as u64 & !0b11 != 0
+/// Heat and failing power slow a GPU down; a power cap in normal work, chosen clocks and idleness are no trouble.
+fn slowed(figures: &Figures) -> Option<String> {
+    let reasons = [
+        ("hardware_slowdown", "the hardware"),
+        ("software_thermal", "heat"),
+        ("hardware_thermal", "heat (hardware)"),
+        ("power_brake", "a power brake"),
+    ];
+    let parts: Vec<String> = reasons
+        .iter()
+        .filter_map(|(key, words)| {
+            let ns = get(figures, &format!("gpu_clocks_held_{key}_ns")).filter(|ns| *ns > 0.0)?;
+            Some(format!("{:.1} s by {words}", ns / 1e9))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| format!("slowed down {}", parts.join(", ")))
 }
 
 fn energy(summary: &Summary) -> Option<String> {

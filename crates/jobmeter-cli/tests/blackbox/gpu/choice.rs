@@ -90,6 +90,16 @@ fn visible_gpus_that_were_never_used_are_named() {
 }
 
 #[test]
+fn a_list_that_names_a_gpu_twice_shows_none() {
+    let rig = Rig::scripted("twice", &two());
+    let mut command = rig.command(&[], &["sleep", "0.3"]);
+    command.env("CUDA_VISIBLE_DEVICES", "0,0");
+    let run = rig.room.finish(command);
+    assert!(run.summary().gpus.iter().all(|gpu| gpu.facts["visible"] == "no"));
+    assert!(!rig.reasons().contains("never used"), "{}", rig.reasons());
+}
+
+#[test]
 fn another_nvml_may_be_named() {
     let rig = Rig::new("nvml");
     std::fs::write(rig.room.path("state.json"), two().to_string()).expect("a state");

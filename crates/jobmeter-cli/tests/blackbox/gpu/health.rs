@@ -44,6 +44,31 @@ fn a_gpu_that_is_lost_at_the_start_is_a_warning() {
 }
 
 #[test]
+fn reasons_of_low_clocks_are_told_by_their_time() {
+    let with = |bits: u64| {
+        let mut gpu = device("GPU-0", json!([]), json!([]));
+        gpu["throttle"] = json!(bits);
+        json!({"devices": [gpu]})
+    };
+    // The last stays: a power cap, which is normal work.
+    let state = json!({"frames": [with(0x44), with(0x1), with(0x4)], "frame_ms": 400, "start_with": "main"});
+    let rig = Rig::scripted("throttle", &state);
+    let run = rig.run(&[], "echo $$ > main.pid; exec sleep 1.6");
+    let figures = &run.summary().gpus[0].figures;
+    let seconds = |reason: &str| value(figures, &format!("gpu_clocks_held_{reason}_ns")) / 1e9;
+    for (reason, low, high) in [
+        ("hardware_thermal", 0.1, 0.6),
+        ("idle", 0.2, 0.6),
+        ("power_cap", 0.6, 1.6),
+        ("power_brake", 0.0, 0.0),
+    ] {
+        assert!((low..=high).contains(&seconds(reason)), "{reason}: {} s", seconds(reason));
+    }
+    assert_eq!(value(figures, "gpu_throttle_bits_max"), f64::from(0x45), "every reason that there was");
+    assert!(!figures.contains_key("gpu_throttle_bits_mean"));
+}
+
+#[test]
 fn a_client_of_the_multi_process_service_is_found_in_its_list() {
     let mut gpu = device("GPU-0", json!([{"pid": 1, "memory": MIB}]), json!([]));
     gpu["mps"] = json!([main(7 * MIB)]);

@@ -6,6 +6,7 @@ mod choice;
 mod container;
 mod course;
 mod drm;
+mod drm_odd;
 mod energy;
 mod faults;
 mod health;

@@ -120,7 +120,6 @@ fn truths() -> Vec<(Scope, &'static str, Option<String>, Truth)> {
         put("gpu_temperature_mc", Box::new(|frame| 1000 * temperature(frame)));
         put("gpu_clock_sm_hz", Box::new(|frame| (1000 + temperature(frame)) * 1_000_000));
         put("gpu_clock_memory_hz", Box::new(|_| 1_215_000_000));
-        put("gpu_throttle_bits", Box::new(|_| 0));
     }
     let mut put = |key, truth: Truth| all.push((Scope::System, key, None, truth));
     put("gpu_memory_bytes", Box::new(|frame| (frame.used[0] + frame.used[1]) * MIB));

@@ -15,7 +15,9 @@ fn text_json_run_file_and_exports_have_them() {
     let samples = json!([{"pid": "main", "sm": 30}, {"pid": "one", "sm": 12}]);
     let mut plain = device("GPU-1", json!([]), json!([]));
     plain["throttle"] = json!(1);
-    let rig = Rig::scripted("shown", &json!({"devices": [device("GPU-0", list, samples), plain]}));
+    let mut hot = device("GPU-0", list, samples);
+    hot["throttle"] = json!(0x40 | 0x4);
+    let rig = Rig::scripted("shown", &json!({"devices": [hot, plain]}));
     let run = rig.run(&["--carbon-intensity", "400"], FAMILY);
     let record = rig.room.file("run.jobmeter");
     // The run file gives the same summary that the run has printed.
@@ -31,7 +33,7 @@ fn text_json_run_file_and_exports_have_them() {
         "job peak 120 MiB, mean ",
         "machine peak 1,400 MiB of 2,000 MiB, mean 1,400 MiB",
         "Imaginary A100 (GPU-0); 80 % on average, 80 % at most; RAM peak 700 MiB of 1,000 MiB, mean 700 MiB; up to 250 W; \
-         0.0 J by driver counter; up to 71 °C; throttled\n",
+         0.0 J by driver counter; up to 71 °C; slowed down ",
         "up to 71 °C\n",
         "GPUs draw up to 500 W; 0.00 g of CO2",
         "; GPU 30 % on average, 30 % at most; GPU RAM peak 100 MiB, mean ",

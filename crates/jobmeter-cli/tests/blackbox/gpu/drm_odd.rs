@@ -1,0 +1,165 @@
+//! DRM files as other kernels, drivers and ROCm write them: what they do not tell is unknown.
+
+use super::course::Course;
+use super::rig::{MIB, Rig};
+use super::unknown::is_unknown;
+use crate::help::{Run, value};
+use serde_json::{Value, json};
+use std::fs;
+
+const CARD: &str = "root/sys/class/drm/card0/device";
+const MEMORY: [&str; 1] = ["main_gpu_memory_bytes_max"];
+const BUSY: [&str; 2] = ["main_gpu_busy_ppm_max", "main_gpu_busy_ppm_mean"];
+
+/// The job holds a descriptor of the first card, with these texts one after the other.
+fn run(rig: &mut Rig, texts: &[&str], more: &Value) -> Run {
+    let step = |text: &&str| {
+        let mut files = more.clone();
+        files["proc/PID/fdinfo/5"] = json!(text);
+        files
+    };
+    let mut steps: Vec<Value> = texts.iter().map(|text| json!([step(text), 0.3])).collect();
+    // Links are made once.
+    steps[0][0]["proc/PID/fd/5"] = json!("/dev/dri/renderD128");
+    fs::write(rig.room.path("job.json"), json!(steps).to_string()).expect("steps");
+    fs::write(rig.room.path("job.py"), include_str!("drm_one.py")).expect("a job");
+    fs::remove_file(rig.root().join("proc")).expect("the link to the real processes");
+    rig.interval = "50ms";
+    rig.room.finish(rig.command(&[], &["python3", "job.py"]))
+}
+
+fn amd(name: &str) -> Rig {
+    Rig::with_sys(name, "drm/amdgpu")
+}
+
+fn client(driver: &str, pdev: &str, rest: &str) -> String {
+    format!("pos:\t0\ndrm-driver:\t{driver}\ndrm-client-id:\t9\ndrm-pdev:\t{pdev}\n{rest}")
+}
+
+fn first(run: &Run) -> &jobmeter_model::summary::Figures {
+    &run.summary().gpus[0].figures
+}
+
+#[test]
+fn amdgpu_before_the_common_keys_tells_memory_and_no_use() {
+    let text = "pos:\t0\npdev:\t0000:03:00.0\npasid:\t32771\nvram mem:\t2048 kB\ngtt mem:\t512 kB\ncpu mem:\t0 kB\n\
+        gfx0:\t12.34%\n";
+    let mut rig = amd("old-keys");
+    let run = run(&mut rig, &[text], &json!({}));
+    assert_eq!(value(first(&run), MEMORY[0]), (2 * MIB) as f64, "{}", run.stderr);
+    is_unknown(&run, &BUSY);
+    assert_eq!(run.summary().gpus[0].facts["used"], "yes");
+}
+
+#[test]
+fn clients_without_number_or_without_engines_are_unknown() {
+    let no_number = "pos:\t0\ndrm-driver:\tamdgpu\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:\t2048 KiB\n";
+    let mut rig = amd("no-number");
+    let unnumbered = run(&mut rig, &[no_number], &json!({}));
+    is_unknown(&unnumbered, &MEMORY);
+    is_unknown(&unnumbered, &BUSY);
+    let mut rig = amd("no-engines");
+    let text = client("amdgpu", "0000:03:00.0", "drm-memory-vram:\t0 KiB\n");
+    let silent = run(&mut rig, &[&text], &json!({}));
+    is_unknown(&silent, &BUSY);
+    assert_eq!(silent.summary().gpus[0].facts["used"], "unknown");
+    assert!(!rig.reasons().contains("2 of 2 visible GPUs were never used"), "{}", rig.reasons());
+}
+
+#[test]
+fn a_counter_that_steps_back_counts_nothing_twice() {
+    let text =
+        |ms: u64| client("i915", "0000:00:02.0", &format!("drm-engine-render:\t{} ns\n", ms * 1_000_000));
+    let texts = [text(0), text(5000), text(2000), text(5000), text(2000), text(5000)];
+    let mut rig = Rig::with_sys("step-back", "drm/i915");
+    run(&mut rig, &texts.each_ref().map(String::as_str), &json!({}));
+    // One jump of 5 s fills one tick; the way back and forth is no work. A sample may be told by two ticks.
+    let column = Course::of(&rig).column("main_gpu_busy_ppm", Some("pci-0000:00:02.0"));
+    let full: Vec<u64> = column.values().filter(|ppm| *ppm > 0).collect();
+    assert!((1..=2).contains(&full.len()), "{full:?}");
+}
+
+#[test]
+fn cycles_without_those_that_have_passed_are_no_use() {
+    let text = |cycles: u64| {
+        client("xe", "0000:03:00.0", &format!("drm-cycles-rcs:\t{cycles}\ndrm-total-vram0:\t4 MiB\n"))
+    };
+    let texts = [text(1000), text(90_000_000)];
+    let mut rig = Rig::with_sys("cycles", "drm/xe");
+    let run = run(&mut rig, &texts.each_ref().map(String::as_str), &json!({}));
+    is_unknown(&run, &BUSY);
+    assert_eq!(value(first(&run), MEMORY[0]), (4 * MIB) as f64);
+}
+
+#[test]
+fn an_apu_counts_what_it_maps_of_the_systems_memory() {
+    let mut rig = amd("apu");
+    fs::write(rig.room.path(CARD).join("gpu_metrics"), [0x80, 0, 2, 1, 0, 0]).expect("a table");
+    let read =
+        |file: &str| -> f64 { rig.room.text(&format!("{CARD}/{file}")).trim().parse().expect("a number") };
+    let (used, mapped) = (read("mem_info_vram_used"), read("mem_info_gtt_used"));
+    let text = client(
+        "amdgpu",
+        "0000:03:00.0",
+        "drm-memory-vram:\t1 MiB\ndrm-memory-gtt:\t6 MiB\ndrm-engine-gfx:\t5 ns\n",
+    );
+    let run = run(&mut rig, &[&text], &json!({}));
+    assert_eq!(value(first(&run), MEMORY[0]), (7 * MIB) as f64);
+    assert_eq!(value(first(&run), "gpu_memory_bytes_max"), used + mapped);
+}
+
+#[test]
+fn xe_energy_of_the_package_where_the_card_has_none() {
+    let mut rig = Rig::with_sys("energy2", "drm/xe");
+    let hwmon = rig.room.path(CARD).join("hwmon/hwmon2");
+    fs::rename(hwmon.join("energy1_input"), hwmon.join("energy2_input")).expect("another name");
+    let text = client("xe", "0000:03:00.0", "drm-total-vram0:\t4 MiB\n");
+    let run = run(&mut rig, &[&text], &json!({}));
+    assert_eq!(run.summary().gpus[0].facts["energy_method"], "driver counter");
+}
+
+/// A topology with the first card, which has 60 compute units.
+fn topology(rig: &Rig) {
+    let node = rig.root().join("sys/class/kfd/kfd/topology/nodes/1");
+    fs::create_dir_all(&node).expect("a node");
+    fs::write(node.join("gpu_id"), "4711\n").expect("its number");
+    // Bus 3.
+    let properties = "cpu_cores_count 0\nsimd_count 240\nsimd_per_cu 4\nlocation_id 768\ndomain 0\n";
+    fs::write(node.join("properties"), properties).expect("its properties");
+}
+
+#[test]
+fn rocm_is_read_where_its_driver_tells() {
+    let mut rig = amd("rocm");
+    topology(&rig);
+    let own = "sys/class/kfd/kfd/proc/PID";
+    let more = json!({"proc/PID/fdinfo/7": "pos:\t0\n", format!("{own}/vram_4711"): "104857600\n",
+        format!("{own}/sdma_4711"): "0\n", format!("{own}/stats_4711/cu_occupancy"): "15\n"});
+    let text = client("amdgpu", "0000:03:00.0", "drm-memory-vram:\t1024 KiB\n");
+    let run = run(&mut rig, &[&text, &text], &more);
+    assert_eq!(value(first(&run), MEMORY[0]), (100 * MIB) as f64, "the megabyte is part of it");
+    assert_eq!(value(first(&run), BUSY[0]), 250_000.0, "15 of 60 units");
+    assert_eq!(run.summary().gpus[0].facts["used"], "yes");
+}
+
+#[test]
+fn rocm_that_its_driver_does_not_tell_is_unknown() {
+    let mut rig = amd("rocm-untold");
+    topology(&rig);
+    let more = json!({"sys/class/kfd/kfd/proc/PID/pasid": "32770\n"});
+    let text = client("amdgpu", "0000:03:00.0", "drm-memory-vram:\t1024 KiB\n");
+    let run = run(&mut rig, &[&text], &more);
+    is_unknown(&run, &MEMORY);
+    is_unknown(&run, &BUSY);
+    assert_ne!(run.summary().gpus[0].facts["used"], "no");
+}
+
+#[test]
+fn fdinfo_of_a_sleeping_xe_card_is_not_read() {
+    let mut rig = Rig::with_sys("xe-asleep", "drm/xe");
+    fs::write(rig.room.path(CARD).join("power/runtime_status"), "suspended\n").expect("asleep");
+    let text = client("xe", "0000:03:00.0", "drm-total-vram0:\t4 MiB\ndrm-engine-rcs:\t5 ns\n");
+    let run = run(&mut rig, &[&text], &json!({}));
+    is_unknown(&run, &MEMORY);
+    assert!(rig.reasons().contains("not read while the card is asleep"), "{}", rig.reasons());
+}
