@@ -136,6 +136,11 @@ impl Extra for GpuExtra {
             Stopped::LeftBehind { for_ms, .. } if self.latest.is_some() && for_ms < SLOW_MS => None,
             Stopped::LeftBehind { reason, .. } => Some(reason),
         };
+        // What the job did after the last answer of the driver is not known.
+        let is_old = self.latest.as_ref().is_some_and(|(_, since)| since.elapsed() > STALE_AFTER);
+        if trouble.is_some() || is_old {
+            self.use_of.doubt();
+        }
         (self.sources(&devices, trouble, asleep), self.entities())
     }
 }

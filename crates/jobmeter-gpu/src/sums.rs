@@ -6,8 +6,22 @@ use jobmeter_model::summary::{EntityFigures, Figure, Figures, Quality, Summary};
 
 const SUMMED: [Metric; 3] = [Metric::GpuMemoryBytes, Metric::GpuBusyPpm, Metric::GpuMemoryBusyPpm];
 
+const UNTOLD: &str = "whether the job used this GPU is not known";
+
 /// Regrades maximum and mean of each job scope. Call it before anything is derived from them.
 pub fn grade(summary: &mut Summary) {
+    for gpu in
+        summary.gpus.iter_mut().filter(|gpu| gpu.facts.get("used").is_some_and(|used| used == "unknown"))
+    {
+        for (scope, metric) in Scope::JOB.iter().flat_map(|scope| SUMMED.map(|metric| (scope, metric))) {
+            for suffix in ["max", "mean"] {
+                let key = format!("{}_{}_{suffix}", scope.key(), metric.key());
+                if gpu.figures.get(&key).is_some_and(|figure| figure.value.is_some()) {
+                    regrade(&mut gpu.figures, &key, UNTOLD);
+                }
+            }
+        }
+    }
     let Summary { main, descendants, combined, gpus, .. } = summary;
     for (scope, figures) in
         [(Scope::Main, main), (Scope::Descendants, descendants), (Scope::Combined, combined)]

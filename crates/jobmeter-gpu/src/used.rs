@@ -37,6 +37,11 @@ impl Uses {
         }
     }
 
+    /// The samples ended before the run did.
+    pub(crate) fn doubt(&mut self) {
+        self.0.iter_mut().filter(|known| **known == Use::No).for_each(|known| *known = Use::Unknown);
+    }
+
     /// A MIG GPU is used through its instances.
     pub(crate) fn get(&self, devices: &[GpuDevice], index: usize) -> Use {
         let own = |index: usize| self.0.get(index).copied().unwrap_or(Use::Unknown);

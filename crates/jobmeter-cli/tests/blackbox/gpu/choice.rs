@@ -76,7 +76,7 @@ fn visible_gpus_that_were_never_used_are_named() {
         (Some("0,2"), ["yes", "no", "yes"], "1 of 2 visible GPUs were never used"),
         (Some("GPU-1"), ["no", "yes", "no"], "1 of 1 visible GPUs were never used"),
     ] {
-        let mut command = rig.command(&[], &["sh", "-c", "echo $$ > main.pid; sleep 0.4"]);
+        let mut command = rig.command(&[], &["sh", "-c", "echo $$ > main.pid; sleep 0.7"]);
         command.envs(visible.map(|list| ("CUDA_VISIBLE_DEVICES", list)));
         let run = rig.room.finish(command);
         let marks: Vec<&str> = run.summary().gpus.iter().map(|gpu| gpu.facts["visible"].as_str()).collect();

@@ -127,3 +127,13 @@ fn energy_of_a_mig_gpu_goes_to_jobs_that_used_an_instance() {
         assert_eq!(charged_uj > 50e6, has_energy, "{charged_uj} uJ for {job:?}");
     }
 }
+
+#[test]
+fn a_driver_that_stops_answering_leaves_open_who_used_its_gpu() {
+    let with = |hang: Value| json!({"devices": [device("GPU-0", json!([]), json!([]))], "hang": hang});
+    let frames = [with(json!([])), with(json!(["nvmlDeviceGetUtilizationRates"]))];
+    let rig = Rig::scripted("hung-later", &json!({"frames": frames, "frame_ms": 400, "start_with": "main"}));
+    let run = rig.run(&[], "echo $$ > main.pid; exec sleep 2");
+    assert_eq!(run.summary().gpus[0].facts["used"], "unknown");
+    nobody_says_never_used(&rig, &run);
+}
