@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         def mark(self, name: str, kind: str) -> None: ...
         def stop(self) -> None: ...
         def take_rows(self) -> Table: ...
+        def own_io(self) -> List[Tuple[int, int, int]]: ...
 
 else:
 
@@ -71,11 +72,12 @@ def start(
     gpu_uuids: Optional[Sequence[str]] = None,
     record: Optional[str] = None,
     followed: bool = False,
+    own_io: bool = False,
 ) -> Session:
     """Begin to measure process `pid` (this one when `None`) and its descendants.
 
     Without an `interval` (seconds), samples are close together at first and further apart later. A session that
-    is `followed` hands out new rows while it goes on.
+    is `followed` hands out new rows while it goes on. With `own_io` it keeps what its own thread reads and writes.
     """
     return _native.Session(
         pid=pid,
@@ -85,6 +87,7 @@ def start(
         gpu_uuids=None if gpu_uuids is None else list(gpu_uuids),
         record=record,
         followed=followed,
+        own_io=own_io,
     )
 
 

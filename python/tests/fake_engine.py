@@ -87,6 +87,9 @@ class FakeSession:
     def page(self, guidance: str) -> str:
         return ""
 
+    def own_io(self) -> List[Any]:
+        return []
+
     def take_rows(self) -> FakeTable:
         """All rows at the first call, none later: they have been handed out."""
         rows, self._rows = self._rows, {name: [] for name in self._columns}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+import subprocess
+import sys
 import time
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
@@ -84,6 +87,36 @@ def test_usage_log_until_the_process_ends(capsys: pytest.CaptureFixture[str]) ->
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "time,cpu,memory,read_bytes,read_chars,write_bytes,write_chars"
     assert len(lines) >= 3 and all(len(line.split(",")) == 7 for line in lines)
+
+
+_IDLE = """
+import json, os, sys, time
+from jobmeter.compat.reseng_monitor import ResourceMonitor
+monitor = ResourceMonitor(interval=0.1)
+monitor.start()
+time.sleep(1)
+zero = open("/dev/zero", "rb", buffering=0)
+if sys.argv[1] == "read":
+    for _ in range(20):
+        zero.read(100_000)
+        time.sleep(0.05)
+else:
+    time.sleep(1)
+monitor.stop()
+chars = monitor.df["read_chars"]
+print(json.dumps([chars.iloc[3:9].max(), sum(chars * monitor.df.index.to_series().diff().fillna(0))]))
+"""
+
+
+def test_the_bytes_that_we_read_are_not_the_programs() -> None:
+    """The meter's thread is one of the program's: its 6 KB per sample made an idle program read 60 KB a second."""
+    for what, total in (("idle", 0), ("read", 2_000_000)):
+        done = subprocess.run([sys.executable, "-c", _IDLE, what], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        while_idle, read = json.loads(done.stdout)
+        # A tick reads a few bytes more or less than the one before.
+        assert while_idle < 2_000, what
+        assert total * 0.95 <= read <= total * 1.02 + 20_000, what
 
 
 @log_start_finish

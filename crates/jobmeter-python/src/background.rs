@@ -1,6 +1,7 @@
 //! A measurement in the background: the engine's session, and the run in memory that its samples go to.
 
 use crate::hub::{self, Ticket};
+use crate::own_io::{OwnIo, OwnRow};
 use crate::table::Table;
 use crate::tail::Tail;
 use jobmeter_engine::linux::cgroup::Membership;
@@ -32,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) record: Option<PathBuf>,
     /// Rows are taken while the run goes on.
     pub(crate) is_followed: bool,
+    /// Keep what the meter's own thread moves, to tell it from the program's.
+    pub(crate) has_own_io: bool,
 }
 
 #[derive(Debug)]
@@ -47,6 +50,7 @@ pub(crate) struct Background {
     state: State,
     buffer: SharedBuffer,
     tail: Option<Arc<Mutex<Tail>>>,
+    own_io: Option<Arc<Mutex<OwnIo>>>,
     late_error: Option<RecordError>,
 }
 
@@ -106,6 +110,7 @@ impl Background {
         let mut extras: Vec<Box<dyn Extra>> = vec![Box::new(PowercapExtra::open(Path::new("/")))];
         extras.extend(gpu.map(|gpu| Box::new(gpu) as Box<dyn Extra>));
         let tail = options.is_followed.then(Arc::<Mutex<Tail>>::default);
+        let own_io = options.has_own_io.then(Arc::<Mutex<OwnIo>>::default);
         // Another process may change between two trackers; this one is what it was.
         let facts = if options.pid.is_none() { facts_of(pid) } else { read_facts(pid) };
         let limits = facts.limits.clone();
@@ -130,6 +135,7 @@ impl Background {
         let mut sinks: Vec<Box<dyn Sink + Send>> =
             writers.iter().map(|w| Box::new(Feed(Arc::clone(w))) as Box<dyn Sink + Send>).collect();
         sinks.extend(tail.iter().map(|tail| Box::new(Feed(Arc::clone(tail))) as Box<dyn Sink + Send>));
+        sinks.extend(own_io.iter().map(|own| Box::new(Feed(Arc::clone(own))) as Box<dyn Sink + Send>));
         let config = SessionConfig {
             target: options.pid.map_or(Target::Own, Target::Attached),
             interval_ns: options.interval_ns,
@@ -146,7 +152,7 @@ impl Background {
             ticket.give(&session);
         }
         let state = State::Live(Live { session, ticket, writers, exit });
-        Ok(Background { state, buffer, tail, late_error: None })
+        Ok(Background { state, buffer, tail, own_io, late_error: None })
     }
 
     pub(crate) fn is_running(&self) -> bool {
@@ -209,6 +215,11 @@ impl Background {
             live.session.catch_up();
         }
         self.tail.as_ref().map(|tail| lock(tail).take())
+    }
+
+    /// What the meter's own thread moved until each tick; empty unless it was asked for.
+    pub(crate) fn own_io(&self) -> Vec<OwnRow> {
+        self.own_io.as_ref().map(|own| lock(own).rows.clone()).unwrap_or_default()
     }
 
     /// The run so far, as the bytes of a run file.

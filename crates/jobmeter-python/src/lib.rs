@@ -8,6 +8,7 @@ mod files;
 mod guidance;
 mod host;
 mod hub;
+mod own_io;
 mod page;
 mod readings;
 mod rows;

@@ -2,6 +2,7 @@
 
 use crate::background::{Background, Options, StartError};
 use crate::guidance::Guidance;
+use crate::own_io::OwnRow;
 use crate::page;
 use crate::rows;
 use crate::table::Table;
@@ -61,7 +62,7 @@ impl Session {
     #[new]
     // Keyword arguments of the Python class, each by its own name.
     #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (*, pid, interval_ns, name, expected_cores, gpu_uuids, record, followed=false))]
+    #[pyo3(signature = (*, pid, interval_ns, name, expected_cores, gpu_uuids, record, followed=false, own_io=false))]
     fn new(
         py: Python<'_>,
         pid: Option<i32>,
@@ -71,10 +72,19 @@ impl Session {
         gpu_uuids: Option<Vec<String>>,
         record: Option<PathBuf>,
         followed: bool,
+        own_io: bool,
     ) -> PyResult<Session> {
         let pid = pid.filter(|pid| *pid != std::process::id() as i32);
-        let options =
-            Options { pid, interval_ns, name, expected_cores, gpu_uuids, record, is_followed: followed };
+        let options = Options {
+            pid,
+            interval_ns,
+            name,
+            expected_cores,
+            gpu_uuids,
+            record,
+            is_followed: followed,
+            has_own_io: own_io && pid.is_none(),
+        };
         let background = py.detach(|| Background::start(options)).map_err(start_error)?;
         Ok(Session { inner: ManuallyDrop::new(Mutex::new(background)), owner: std::process::id() })
     }
@@ -99,6 +109,12 @@ impl Session {
             return Ok(());
         }
         self.with(py, Background::stop)?.map_err(record_error)
+    }
+
+    /// Time of each tick with the bytes that the meter's own thread has read and written until then; of a session with
+    /// `own_io` that measures its own process.
+    fn own_io(&self, py: Python<'_>) -> PyResult<Vec<OwnRow>> {
+        self.with(py, |background| background.own_io())
     }
 
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import io
 import json
+import math
 import os
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from .. import _engine
+from .._rates import Value, rates
 from ._series import Series, or_zero
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def usage_log(pid: int, interval: float = 1) -> None:
     """Write the resource usage of a process to standard output as CSV, until it ends."""
-    session = _engine.start(pid=None if pid == os.getpid() else pid, interval=interval)
+    session = _engine.start(pid=None if pid == os.getpid() else pid, interval=interval, own_io=True)
     print(",".join(_COLUMNS), flush=True)
     shown = 0
     try:
@@ -76,7 +78,7 @@ class ResourceMonitor:
 
     def start(self) -> None:
         pid = None if self.pid == os.getpid() else self.pid
-        self._session = _engine.start(pid=pid, interval=self.interval)
+        self._session = _engine.start(pid=pid, interval=self.interval, own_io=True)
 
     def stop(self) -> None:
         if self._session is None:
@@ -136,22 +138,46 @@ class ResourceMonitor:
         return monitor
 
 
-def _rows(session: _engine.Recording) -> List[Dict[str, float]]:
+def _rows(session: _engine.Session) -> List[Dict[str, float]]:
     """A row at the start and one per interval: CPU in percent of a core, memory in bytes, I/O in bytes per second."""
     series = Series.of(session)
     if len(series) == 0 or series.t_ns[-1] < _LEAST_NS:
         return []
     cpu = series.rates("main_cpu_ns")
     memory = series.column("main_rss_bytes")
-    rates = {column: series.rates(name) for column, name in _RATES.items()}
+    own = session.own_io()
+    measured = {column: series.rates(name) for column, name in _RATES.items()}
+    for place, column in ((1, "read_chars"), (2, "write_chars")):
+        if own:
+            ours = {row[0]: row[place] for row in own}
+            measured[column] = rates(series.t_ns, _without(series.t_ns, series.column(_RATES[column]), ours))
     rows = []
     for i in range(len(series)):
         if memory[i] is None:
             continue
         row = {"time": series.unix_s[i], "cpu": round(or_zero(cpu[i]) * 100, 1), "memory": memory[i]}
-        row.update({column: or_zero(values[i]) * 1e9 for column, values in rates.items()})
+        row.update({column: or_zero(values[i]) * 1e9 for column, values in measured.items()})
         rows.append(row)
     return rows
+
+
+def _without(t_ns: Sequence[int], values: Sequence[Value], ours: Dict[int, int]) -> List[Value]:
+    """A counter of this process without what the meter's own thread has moved; it never runs backwards.
+
+    A tick that another thread made (the one of the stop) counts as much as the one before it.
+    """
+    result: List[Value] = []
+    known = growth = 0
+    highest = -math.inf
+    for moment, value in zip(t_ns, values):
+        now = ours.get(moment, known + growth)
+        known, growth = now, now - known
+        if value is None:
+            result.append(None)
+            continue
+        highest = max(highest, value - now)
+        result.append(highest)
+    return result
 
 
 def bytes2human(count: float) -> str:
