@@ -34,7 +34,7 @@ advisories: ## no known vulnerability in Cargo.lock: ADVISORY_DB=PATH, or cargo-
 # In this order: what fails fast comes first.
 test: ## set up and run every check
 	@# Packages take a while to come: they do so beside the first checks, and who needs them waits for them.
-	@tools/ensure-packages strace groovy chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
+	@tools/ensure-packages strace time groovy chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
 	$(MAKE) lint
 	$(MAKE) test-rust
 	$(MAKE) test-python
@@ -42,7 +42,7 @@ test: ## set up and run every check
 	@echo "All checks passed."
 
 test-rust: ## unit, property and black-box tests, and the examples in the docs
-	tools/ensure-packages strace
+	tools/ensure-packages strace time
 	$(CARGO) build --workspace --bins --locked
 	@# What was built stays built: a second build compiles nothing.
 	@if $(CARGO) build --workspace --bins --locked 2>&1 | grep Compiling; then echo "a second build compiled these again" >&2; exit 1; fi
