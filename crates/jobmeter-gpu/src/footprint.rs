@@ -10,7 +10,7 @@ const JOULES_PER_KWH: f64 = 3.6e6;
 /// Adds to `combined`: `energy_package_uj` and `energy_dram_uj` (the machine's, by the job's share of CPU
 /// time), `gpu_energy_uj` (the whole energy of the devices that the job used), `energy_joules` (their sum) and,
 /// with an intensity, `co2_grams`. Adds nothing where there is no counter at all.
-pub fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
+pub(crate) fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
     let of = |scope: &jobmeter_model::Figures, key: &str| scope.get(key).and_then(Figure::as_f64);
     let share = match (of(&summary.combined, "cpu_ns"), of(&summary.system, "cpu_ns")) {
         (Some(job_ns), Some(machine_ns)) if machine_ns > 0.0 => Some((job_ns / machine_ns).min(1.0)),

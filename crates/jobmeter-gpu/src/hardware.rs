@@ -5,7 +5,7 @@ use jobmeter_model::metric::Metric;
 use jobmeter_model::summary::{Figure, Summary};
 
 /// Adds `gpu_hardware_ratio_max` and `_mean` to each scope that knows the sum over the devices.
-pub fn add_ratios(summary: &mut Summary) {
+pub(crate) fn add_ratios(summary: &mut Summary) {
     let is_expected = |enabled: Option<&String>| enabled.is_none_or(|enabled| enabled != "yes");
     let expected = summary.gpus.iter().filter(|gpu| is_expected(gpu.facts.get("mig_enabled"))).count();
     if expected == 0 {

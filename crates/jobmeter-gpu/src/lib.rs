@@ -17,20 +17,21 @@ mod drm;
 mod energy;
 mod error;
 mod extra;
-pub mod footprint;
+mod footprint;
 mod gather;
-pub mod hardware;
+mod hardware;
 mod hash;
 mod identity;
 mod kfd;
 mod monitor;
 mod notes;
 mod nvml;
+mod origin;
 pub mod powercap;
 mod select;
 mod signals;
 mod snapshot;
-pub mod sums;
+mod sums;
 mod textfile;
 mod throttle;
 mod used;
@@ -45,3 +46,12 @@ pub use identity::Member;
 pub use monitor::{GpuMonitor, Listing, Stopped};
 pub use snapshot::{Client, Failure, GpuSnapshot, GpuWarning, Owner, ScopeReading, Status};
 pub use visible::JobEnv;
+
+/// Completes a summary once all sources have told their part: grades the job's figures over all GPUs, names the source
+/// of each figure, and adds energy and shares of the hardware.
+pub fn complete(summary: &mut jobmeter_model::Summary, carbon_g_per_kwh: Option<f64>) {
+    sums::grade(summary);
+    origin::name(summary);
+    footprint::estimate(summary, carbon_g_per_kwh);
+    hardware::add_ratios(summary);
+}

@@ -9,7 +9,7 @@ const SUMMED: [Metric; 3] = [Metric::GpuMemoryBytes, Metric::GpuBusyPpm, Metric:
 const UNTOLD: &str = "whether the job used this GPU is not known";
 
 /// Regrades maximum and mean of each job scope. Call it before anything is derived from them.
-pub fn grade(summary: &mut Summary) {
+pub(crate) fn grade(summary: &mut Summary) {
     for gpu in
         summary.gpus.iter_mut().filter(|gpu| gpu.facts.get("used").is_some_and(|used| used == "unknown"))
     {

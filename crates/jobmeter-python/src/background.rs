@@ -12,7 +12,7 @@ use jobmeter_engine::meter::{Extra, Target};
 use jobmeter_engine::run::attach::{self, TargetError};
 use jobmeter_engine::run::session::{Ended, Session, SessionConfig};
 use jobmeter_engine::run::supervise;
-use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra, footprint, hardware, sums};
+use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra};
 use jobmeter_model::summary::Limits;
 use jobmeter_model::{Column, Event, MarkKind, RunInfo, Sink, Summary};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
@@ -242,9 +242,7 @@ impl Drop for Background {
 
 fn summed(ended: Ended) -> Summary {
     let mut summary = ended.summary();
-    sums::grade(&mut summary);
-    footprint::estimate(&mut summary, None);
-    hardware::add_ratios(&mut summary);
+    jobmeter_gpu::complete(&mut summary, None);
     summary
 }
 

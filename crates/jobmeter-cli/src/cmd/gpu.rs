@@ -4,9 +4,7 @@ use crate::config::Settings;
 use crate::trust;
 use jobmeter_engine::linux::elevated::is_elevated;
 use jobmeter_engine::meter::Meter;
-use jobmeter_gpu::{
-    Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra, footprint, hardware, sums,
-};
+use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra};
 use jobmeter_model::summary::Summary;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,9 +89,7 @@ impl GpuArgs {
     }
 
     pub(crate) fn estimate(&self, summary: &mut Summary) {
-        sums::grade(summary);
-        footprint::estimate(summary, self.carbon_intensity);
-        hardware::add_ratios(summary);
+        jobmeter_gpu::complete(summary, self.carbon_intensity);
     }
 
     fn config(&self, job: GpuJob) -> GpuConfig {

@@ -115,6 +115,32 @@ fn another_nvml_may_be_named() {
 }
 
 #[test]
+fn the_library_is_found_where_the_loader_does_not_look() {
+    let rig = Rig::new("elsewhere");
+    std::fs::write(rig.room.path("state.json"), two().to_string()).expect("a state");
+    let place = "run/opengl-driver/lib";
+    std::fs::create_dir_all(rig.root().join(place)).expect("a folder");
+    std::fs::copy(library(), rig.root().join(place).join("libnvidia-ml.so.1")).expect("a copy");
+    let inside = rig.command(&[], &["sleep", "0.3"]);
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-ec"]);
+    command.arg("mount --rbind root/run /run; exec \"$@\"").arg("sh");
+    command.arg(inside.get_program()).args(inside.get_args()).current_dir(&rig.room.dir);
+    for (name, value) in inside.get_envs() {
+        match value.filter(|_| name != "JOBMETER_NVML_PATH") {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let run = rig.room.finish(command);
+    if run.stderr.contains("unshare:") || run.stderr.contains("mount:") {
+        crate::help::not_here("no mount namespace may be made");
+        return;
+    }
+    assert_eq!(names(&run), ["GPU-0", "GPU-1", "GPU-2"], "{}", run.stderr);
+}
+
+#[test]
 fn where_there_is_none_only_verbose_says_so() {
     let rig = Rig::new("none");
     let text = |options: &[&str]| {

@@ -26,6 +26,13 @@ fn text_json_run_file_and_exports_have_them() {
     for key in ["gpus", "main", "descendants", "combined", "system", "sources"] {
         assert_eq!(again[key], printed[key], "{key}");
     }
+    // Every figure of a device says where it came from.
+    for gpu in &run.summary().gpus {
+        for (key, figure) in &gpu.figures {
+            let reason = figure.reason.as_deref().unwrap_or_default();
+            assert!(reason.to_lowercase().contains("nvml"), "{key}: {reason:?}");
+        }
+    }
     let text = output(&rig, &["show", &record, "--units", "gpu=MiB"]);
     for part in [
         "2 in all; job 42 % on average, 42 % at most (21.0 % of the hardware)",
