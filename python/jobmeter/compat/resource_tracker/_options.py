@@ -7,7 +7,7 @@ from typing import Any, Dict
 from ..._warnings import warn
 
 _WOULD_HAVE = {
-    "sentinel_token": "sent the samples to the Sentinel service with this token; nothing is sent anywhere",
+    "sentinel_token": "sent the samples to the Sentinel service with this token; stream_to sends them to a server of yours",
     "upload_interval": "set the seconds between two uploads to the Sentinel service; nothing is sent anywhere",
     "streaming_metadata": "described the run to the Sentinel service; nothing is sent anywhere",
 }

@@ -11,12 +11,15 @@ from types import TracebackType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Type
 
 from ... import _engine
+from ..._warnings import warn
 from .._series import Series
 from . import _advice, _layout
 from ._loops import PidTracker, ProcessTracker, SystemTracker
 from ._options import warn_of
 from ._rows import process_rows, system_rows
 from ._snapshot import rows_of, server_of
+from ._stream import Stream, Target
+from ._upload import put_csv
 from .cloud_info import search_cloud_info
 from .column_maps import BYTE_MAPPING, HUMAN_NAMES_MAPPING
 from .report import Report, build_report
@@ -58,6 +61,9 @@ class ResourceTracker:
     off unless asked for with `discover_cloud=True`, because it may send a request on the local link.
     It starts at once unless `autostart` is off; the first `start()` after that is harmless, so that programs of all
     releases work. It is a context manager too.
+
+    `stream_to` hands the samples on while they are taken, as CSV: to a new file, a pipe, an open text file, or by POST to
+    an http(s) address every `upload_interval` seconds, with `stream_headers`. Nothing is sent without it.
     """
 
     def __init__(
@@ -74,11 +80,13 @@ class ResourceTracker:
         sentinel_token: Optional[str] = None,
         upload_interval: int = 60,
         streaming_metadata: Optional[Dict[str, Any]] = None,
+        stream_to: Optional[Target] = None,
+        stream_headers: Optional[Dict[str, str]] = None,
         **newer: Any,
     ) -> None:
         if sentinel_token is not None:
             newer["sentinel_token"] = sentinel_token
-        if upload_interval != 60:
+        if upload_interval != 60 and stream_to is None:
             newer["upload_interval"] = upload_interval
         if streaming_metadata is not None:
             newer["streaming_metadata"] = streaming_metadata
@@ -101,6 +109,9 @@ class ResourceTracker:
         self._cloud_search: Optional[Callable[[], Dict[str, Any]]] = None
         # Rows of a restored snapshot, in place of a session.
         self._restored: Optional[Dict[str, List[Dict[str, Any]]]] = None
+        self._stream_to, self._stream_headers = stream_to, stream_headers
+        self._upload_interval = upload_interval
+        self._stream: Optional[Stream] = None
         self._started_itself = False
         if autostart:
             self.start()
@@ -125,6 +136,20 @@ class ResourceTracker:
             interval=self.interval,
         )
         self.start_time = time.time()
+        if self._stream_to is not None:
+            self._stream = self._begin_stream(self._stream_to)
+
+    def _begin_stream(self, target: Target) -> Stream:
+        is_address = isinstance(target, str) and target.lower().startswith(("http://", "https://"))
+        pause_s = self._upload_interval if is_address else self.interval
+        try:
+            return Stream(self._rows_from, target, pause_s, self._stream_headers)
+        except OSError:
+            self.stop()
+            raise
+
+    def _rows_from(self, offset: int) -> TinyDataFrame:
+        return self.get_combined_metrics(offset=offset)
 
     def stop(self, exit_code: int = 0, run_status: str = "finished") -> None:
         """Stop tracking and keep what was collected."""
@@ -132,6 +157,10 @@ class ResourceTracker:
             self._session.stop()
         if self.stop_time is None:
             self.stop_time = time.time()
+        stream, self._stream = self._stream, None
+        problem = None if stream is None else stream.finish()
+        if problem is not None:
+            warn(f"samples could not be streamed: {problem}", stacklevel=2)
 
     def cleanup(self) -> None:
         """Release the background thread; `stop` does the same and keeps the data."""
@@ -337,6 +366,13 @@ class ResourceTracker:
         tracker._restored = {kind: rows_of(snapshot, kind) for kind in ("process", "system")}
         tracker._server, tracker._cloud = server_of(snapshot.get("server_info")), snapshot.get("cloud_info")
         return tracker
+
+    def upload(self, uri: str, *, endpoint_url: Optional[str] = None, region: Optional[str] = None) -> str:
+        """Put the collected samples as CSV at `s3://bucket/key`; needs botocore (`pip install 'jobmeter[s3]'`).
+
+        `endpoint_url` names a server other than Amazon's.
+        """
+        return put_csv(uri, self.get_combined_metrics().to_csv(), endpoint_url, region)
 
     def dumps(self) -> str:
         return json.dumps(self.snapshot())
