@@ -33,14 +33,11 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     args.measure.check_outputs()?;
     args.measure.gpu.check()?;
     attach::check_target(args.pid).map_err(|error| error.to_string())?;
-    // Coarser by default than for jobs of our own: what we watch may run for weeks.
-    let interval_ns = args.measure.interval.unwrap_or(1_000_000_000);
     let mut watch =
-        Watch::start(args.pid, Some(interval_ns), args.duration).map_err(|error| error.to_string())?;
+        Watch::start(args.pid, args.measure.interval, args.duration).map_err(|error| error.to_string())?;
     crate::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
-    let mut info = args.measure.info("attach", &attach::command_of(args.pid), args.pid, &limits);
-    info.interval_ns = Some(interval_ns);
+    let info = args.measure.info("attach", &attach::command_of(args.pid), args.pid, &limits);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
         watch.meter.add_sink(Box::new(record.writer.clone()));

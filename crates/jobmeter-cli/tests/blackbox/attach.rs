@@ -1,6 +1,6 @@
 //! Attaching to what already runs, and leaving it as it was.
 
-use crate::help::{Room, figure, is_root, is_running, not_here, send, testkit, value, wait_until};
+use crate::help::{Room, code_of, figure, is_root, is_running, not_here, send, testkit, value, wait_until};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -54,6 +54,49 @@ fn until_the_process_ends() {
     let cpu_ns = value(&summary.combined, "cpu_ns");
     assert!((0.5e9..1.3e9).contains(&cpu_ns), "{cpu_ns}");
     assert!(value(&summary.main, "rss_bytes_max") > 100_000.0);
+}
+
+/// What a process does right after we have come, and right before it ends, within what was one interval once: bytes,
+/// memory and the way it ended.
+#[test]
+fn a_short_rest_of_life_is_seen_whole() {
+    let room = Room::new("attach-short");
+    let summary = room.file("summary.json");
+    let script = "import sys
+sys.stdin.read(1)
+held = bytearray(100_000_000)
+open('out', 'wb').write(bytes(10_000_000))
+del held
+sys.exit(5)";
+    let mut command = Command::new("python3");
+    let mut target = Target(
+        command
+            .args(["-c", script])
+            .current_dir(&room.dir)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("start Python"),
+    );
+    let pid = target.pid();
+    let record = room.file("attach.jobmeter");
+    let meter = room.jobmeter(&attach_arguments(&summary, &["--record", &record], &pid)).spawn();
+    let mut meter = meter.expect("start jobmeter");
+    // The first row is in the file: what was before is known.
+    wait_until("the record begins", || std::fs::metadata(&record).is_ok_and(|meta| meta.len() > 2000));
+    drop(target.0.stdin.take());
+    assert_eq!(target.0.wait().expect("wait").code(), Some(5));
+    assert_eq!(code_of(&mut meter), 0);
+    let summary = room.summary_file().expect("a summary");
+    assert_eq!(summary.run.interval_ns, None, "fine at first, as help says");
+    let written = figure(&summary.combined, "write_chars_bytes");
+    assert!(written.as_u64() >= Some(10_000_000), "{written:?}");
+    // Its mark is not to be had after the end: what was sampled is all that is known.
+    let peak = figure(&summary.combined, "rss_bytes_max");
+    assert!(peak.upper.is_none_or(|upper| upper.as_f64() >= 100e6), "{peak:?}");
+    match summary.verdict.kind.as_str() {
+        "exited" => assert_eq!(summary.verdict.exit_code, Some(5)),
+        kind => assert_eq!(kind, "unknown", "kernels before 6.15 tell the status to nobody but the parent"),
+    }
 }
 
 #[test]

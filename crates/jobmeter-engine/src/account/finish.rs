@@ -266,7 +266,12 @@ impl Meter {
         let main_sampled = sampled(all, Scope::Main).unwrap_or_default();
         let main_lower =
             main_sampled.max(self.peaks.main_bytes).max(job_mark.filter(|_| is_alone).unwrap_or(0));
-        let main_fresh = self.tree.main().map(|main| main.peak_rss_bytes.max(main_sampled));
+        // Of a process that has ended the mark is older than its end: no bound.
+        let main_fresh = self
+            .tree
+            .main()
+            .filter(|main| !main.is_zombie())
+            .map(|main| main.peak_rss_bytes.max(main_sampled));
         // The kernel counts resident pages per CPU and folds them in batches: its mark may lag by as much.
         let lag_bytes = mark_lag_bytes();
         let main_upper = reaped_bytes.or(main_fresh).map(|bytes| bytes.max(main_lower) + lag_bytes);

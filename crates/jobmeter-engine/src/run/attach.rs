@@ -9,9 +9,10 @@ use crate::meter::{Meter, Target};
 use crate::run::cadence::Cadence;
 use crate::run::spawn::SignalPlan;
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
-use jobmeter_model::verdict;
+use jobmeter_model::verdict::{self, Circumstances};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
 
 /// Why a pid cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,9 @@ fn is_zombie(pid: i32) -> bool {
     stat.is_some_and(|stat| stat.state == b'Z')
 }
 
+/// A parent that has not reaped its child by then may never do it.
+const PARENT_REAPS_WITHIN: Duration = Duration::from_millis(50);
+
 /// What ended the watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchEnd {
@@ -114,6 +118,8 @@ impl Watch {
 
     /// Until the process has ended, the time is up, or a signal tells us to stop.
     pub fn run(&mut self) -> WatchEnd {
+        // What the process had used before is read at once: everything counts from here.
+        self.meter.begin();
         loop {
             let interval_ns = self.cadence.interval_ns();
             let meter = &mut self.meter;
@@ -150,6 +156,20 @@ impl Watch {
         }
     }
 
+    /// How the process ended, where the kernel tells it to others than its parent: once that has reaped it, which
+    /// most do at once.
+    fn wait_status(&self) -> Option<i32> {
+        const LOOKS: u32 = 10;
+        let exit = self.exit.as_ref()?;
+        for _ in 0..LOOKS {
+            if let Some(status) = pidfd::wait_status(exit) {
+                return Some(status);
+            }
+            std::thread::sleep(PARENT_REAPS_WITHIN / LOOKS);
+        }
+        None
+    }
+
     pub fn finish(&mut self, info: &RunInfo, limits: Limits, end: WatchEnd) -> Summary {
         if end != WatchEnd::ProcessEnded {
             self.meter.last_tick();
@@ -157,9 +177,12 @@ impl Watch {
         self.meter.late_ticks = self.cadence.late_ticks;
         self.meter.skipped_ticks = self.cadence.skipped_ticks;
         let verdict = match end {
-            WatchEnd::ProcessEnded => {
-                verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
-            }
+            WatchEnd::ProcessEnded => match self.wait_status() {
+                Some(status) => verdict::of_status(status, &Circumstances::default()),
+                None => {
+                    verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
+                }
+            },
             _ => verdict::of_watch("detached", "measured for a while; the process goes on"),
         };
         let ending = Ending { verdict, limits, ended_ns: sys::monotonic_ns(), fork_floor_bytes: 0 };
