@@ -1,15 +1,44 @@
 //! The job's figures over all GPUs, graded by what is known of each GPU. A sum from which a device is missing is a lower
 //! bound, and nothing at all where the rest is 0.
 
+use jobmeter_model::accumulate::PARTLY_KNOWN as PARTLY;
 use jobmeter_model::metric::{Metric, Scope};
-use jobmeter_model::summary::{EntityFigures, Figure, Figures, Quality, Summary};
+use jobmeter_model::summary::{EntityFigures, Figure, Figures, Quality, Source, Summary};
 
 const SUMMED: [Metric; 3] = [Metric::GpuMemoryBytes, Metric::GpuBusyPpm, Metric::GpuMemoryBusyPpm];
+
+/// By which the record's sources name what could not be had of a process.
+fn failure_of(metric: Metric) -> &'static str {
+    match metric {
+        Metric::GpuMemoryBytes => "process_memory",
+        Metric::GpuBusyPpm => "process_busy",
+        _ => "process_memory_busy",
+    }
+}
+
+/// A figure that was unknown for a time says since when; the record's sources know why.
+fn add_causes(gpus: &mut [EntityFigures], sources: &[Source]) {
+    for gpu in gpus {
+        for (scope, metric) in Scope::JOB.iter().flat_map(|scope| SUMMED.map(|metric| (scope, metric))) {
+            let begin = format!("{} of {}: ", failure_of(metric), gpu.name);
+            let cause = sources.iter().find_map(|source| source.detail.strip_prefix(&begin));
+            let Some(cause) = cause else { continue };
+            for suffix in ["max", "mean"] {
+                let key = format!("{}_{}_{suffix}", scope.key(), metric.key());
+                let reason = gpu.figures.get_mut(&key).and_then(|figure| figure.reason.as_mut());
+                if let Some(reason) = reason.filter(|reason| reason.starts_with(PARTLY)) {
+                    *reason = format!("{reason}: {cause}");
+                }
+            }
+        }
+    }
+}
 
 const UNTOLD: &str = "whether the job used this GPU is not known";
 
 /// Regrades maximum and mean of each job scope. Call it before anything is derived from them.
 pub(crate) fn grade(summary: &mut Summary) {
+    add_causes(&mut summary.gpus, &summary.sources);
     for gpu in
         summary.gpus.iter_mut().filter(|gpu| gpu.facts.get("used").is_some_and(|used| used == "unknown"))
     {

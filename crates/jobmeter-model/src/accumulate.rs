@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 /// Rates are taken over at least this long: the kernel's 10 ms ticks would make shorter ones jump.
 pub const RATE_WINDOW_NS: u64 = 100_000_000;
 
+/// Begins the reason of a figure that was unknown at some ticks.
+pub const PARTLY_KNOWN: &str = "not known for";
+
 /// Key of the note by which a thinned record says the highest rates so far, as a list of
 /// `[column, growth, nanoseconds]`. From the first such note on, rates are taken from the notes and not from the rows,
 /// some of which are missing.
@@ -248,7 +251,7 @@ fn is_of_job_on_gpu(column: &Column) -> bool {
 
 /// Maximum and mean of a gauge that was unknown at some ticks: lower bounds, and nothing where the rest is 0.
 fn add_partly_known(figures: &mut Figures, key: &str, stats: &Stats) {
-    let reason = format!("not known for {:.1} s of the run", stats.unknown_ns as f64 / 1e9);
+    let reason = format!("{PARTLY_KNOWN} {:.1} s of the run", stats.unknown_ns as f64 / 1e9);
     if stats.max == 0 {
         figures.insert(format!("{key}_max"), Figure::unavailable(&reason));
         figures.insert(format!("{key}_mean"), Figure::unavailable(reason));

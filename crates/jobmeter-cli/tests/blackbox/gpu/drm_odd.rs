@@ -163,3 +163,42 @@ fn fdinfo_of_a_sleeping_xe_card_is_not_read() {
     is_unknown(&run, &MEMORY);
     assert!(rig.reasons().contains("not read while the card is asleep"), "{}", rig.reasons());
 }
+
+#[test]
+fn panfrost_has_no_address_and_counts_time_beside_cycles() {
+    // Of Linux 6.7: the time of two job slots, cycles without their total, and no drm-pdev.
+    let text = |ms: u64| {
+        format!(
+            "pos:\t0\ndrm-driver:\tpanfrost\ndrm-client-id:\t12\ndrm-engine-fragment:\t{0} ns\n\
+             drm-cycles-fragment:\t94439687187\ndrm-maxfreq-fragment:\t799999987 Hz\n\
+             drm-curfreq-fragment:\t799999987 Hz\ndrm-engine-vertex-tiler:\t{1} ns\n\
+             drm-cycles-vertex-tiler:\t22\ndrm-total-memory:\t290 MiB\ndrm-resident-memory:\t7 MiB\n\
+             drm-purgeable-memory:\t128 KiB\n",
+            ms * 1_000_000,
+            ms * 100_000
+        )
+    };
+    let texts = [text(0), text(30)];
+    let mut rig = Rig::with_sys("panfrost", "drm/panfrost");
+    let run = run(&mut rig, &texts.each_ref().map(String::as_str), &json!({}));
+    assert_eq!(run.summary().gpus[0].name, "drm-card0");
+    assert_eq!(value(first(&run), MEMORY[0]), (7 * MIB) as f64);
+    // 30 ms in one tick of 50 ms or longer, told by one or two ticks.
+    let most = value(first(&run), BUSY[0]);
+    assert!((50_000.0..900_000.0).contains(&most), "{most}");
+}
+
+#[test]
+fn i915_with_guc_tells_memory_and_no_use() {
+    let text = client(
+        "i915",
+        "0000:00:02.0",
+        "drm-total-system0:\t8 MiB\ndrm-resident-system0:\t6 MiB\ndrm-engine-capacity-video:\t2\n",
+    );
+    let mut rig = Rig::with_sys("guc", "drm/i915");
+    let run = run(&mut rig, &[&text], &json!({}));
+    assert_eq!(value(first(&run), MEMORY[0]), (6 * MIB) as f64);
+    is_unknown(&run, &BUSY);
+    let reason = first(&run)[BUSY[0]].reason.as_deref().unwrap_or_default();
+    assert!(reason.contains("no time of engines"), "{reason}");
+}
