@@ -109,4 +109,5 @@ print(json.dumps({n: [(p.name, repr(p.default)) for p in inspect.signature(getat
 
     for name, parameters in json.loads(done.stdout).items():
         ours = [[p.name, repr(p.default)] for p in inspect.signature(getattr(gput, name)).parameters.values()]
-        assert ours == parameters, name
+        # Ours may take more behind them.
+        assert ours[: len(parameters)] == parameters, name
