@@ -29,7 +29,6 @@ mod nvml;
 mod origin;
 pub mod powercap;
 mod select;
-mod signals;
 mod snapshot;
 mod sums;
 mod textfile;

@@ -11,5 +11,6 @@ mod perf_event;
 pub(crate) mod perf_ring;
 pub mod pidfd;
 pub mod proc;
+pub mod signal_mask;
 pub mod sys;
 pub(crate) mod trim;

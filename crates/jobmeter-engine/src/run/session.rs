@@ -4,6 +4,7 @@
 use crate::account::finish::{Ending, Settled};
 use crate::linux::control::{self, Pid};
 use crate::linux::pidfd;
+use crate::linux::signal_mask::SignalsBlocked;
 use crate::linux::sys::{self, EventFd};
 use crate::meter::{Extra, Meter, Target};
 use crate::run::cadence::Cadence;
@@ -11,7 +12,6 @@ use jobmeter_model::event::{MarkKind, Sink};
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
 use jobmeter_model::verdict;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -89,7 +89,7 @@ impl Session {
             tid: AtomicI32::new(0),
         });
         let for_thread = Arc::clone(&shared);
-        let _masked = AllSignalsBlocked::new();
+        let _masked = SignalsBlocked::new();
         let thread = std::thread::Builder::new()
             .name("jobmeter".to_owned())
             .stack_size(256 * 1024)
@@ -271,28 +271,5 @@ fn wait_until_gone(tid: i32) {
         if turn >= EAGER_TURNS {
             std::thread::yield_now();
         }
-    }
-}
-
-/// A thread that is made while this lives gets no signal: they are the program's.
-struct AllSignalsBlocked(libc::sigset_t);
-
-impl AllSignalsBlocked {
-    fn new() -> AllSignalsBlocked {
-        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: both sets are zeroed plain data, filled by the calls.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-            AllSignalsBlocked(before.assume_init())
-        }
-    }
-}
-
-impl Drop for AllSignalsBlocked {
-    fn drop(&mut self) {
-        // SAFETY: gives back the mask that was in force.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
 }

@@ -5,13 +5,12 @@
 mod process;
 mod raw;
 mod serve;
-mod signals;
 mod slot;
 
 use crate::error::RecordError;
 use jobmeter_engine::linux::control::Pid;
+use jobmeter_engine::linux::signal_mask::SignalsBlocked;
 use serve::serve;
-use signals::SignalsBlocked;
 use slot::{Place, Slot, Turn};
 use std::ffi::CString;
 use std::fs::File;

@@ -4,9 +4,9 @@
 
 use super::raw;
 use super::serve::serve;
-use super::signals::SignalsBlocked;
 use super::slot::Slot;
 use jobmeter_engine::linux::control::Pid;
+use jobmeter_engine::linux::signal_mask::SignalsBlocked;
 use std::ffi::{c_int, c_void};
 use std::io;
 

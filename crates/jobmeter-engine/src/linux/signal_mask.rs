@@ -1,10 +1,12 @@
-//! Signals are the program's own business: a thread born while all are blocked never gets one.
+//! A thread or process that is made while all signals are blocked never gets one: they are the program's.
 
 /// Blocks all signals of this thread and restores its mask when dropped.
-pub(crate) struct SignalsBlocked(libc::sigset_t);
+pub struct SignalsBlocked(libc::sigset_t);
 
 impl SignalsBlocked {
-    pub(crate) fn new() -> SignalsBlocked {
+    /// Blocks them from here on.
+    #[expect(clippy::new_without_default, reason = "it does something")]
+    pub fn new() -> SignalsBlocked {
         // SAFETY: both sets are plain memory that the calls fill in.
         unsafe {
             let mut all: libc::sigset_t = std::mem::zeroed();
