@@ -29,6 +29,8 @@ pub struct GpuDevice {
     pub selected: bool,
     /// How `energy_uj` comes about: `driver counter` or `integrated power`.
     pub energy_method: Option<&'static str>,
+    /// The device's only process was taken for the job's: its number could not be translated.
+    pub is_guessed: bool,
 }
 
 impl GpuDevice {
@@ -57,6 +59,7 @@ impl GpuDevice {
         };
         put("visible", Some(visible.to_owned()));
         put("selected", Some(if self.selected { "yes" } else { "no" }.to_owned()));
+        put("process_numbers", self.is_guessed.then(|| "guessed".to_owned()));
         put("energy_method", self.energy_method.map(str::to_owned));
         facts
     }

@@ -11,10 +11,12 @@ pub(crate) struct Gather<'a> {
     pub(crate) devices: &'a [GpuDevice],
     pub(crate) members: &'a mut Members,
     pub(crate) notes: &'a mut Notes,
-    /// These four run parallel to `devices`.
+    /// These five run parallel to `devices`.
     pub(crate) readings: Vec<DeviceReading>,
     pub(crate) coverage: Vec<Coverage>,
     pub(crate) energy_methods: Vec<Option<&'static str>>,
+    /// The device's only process was taken for the job's.
+    pub(crate) guessed: Vec<bool>,
     pub(crate) clients: Vec<Client>,
 }
 
@@ -33,6 +35,7 @@ impl<'a> Gather<'a> {
             readings: vec![DeviceReading::default(); devices.len()],
             coverage: vec![Coverage::default(); devices.len()],
             energy_methods: vec![None; devices.len()],
+            guessed: vec![false; devices.len()],
             clients: Vec::new(),
         }
     }

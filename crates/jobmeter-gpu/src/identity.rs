@@ -252,14 +252,29 @@ impl Members {
         own.is_some() && own == namespace(&proc_pid.to_string())
     }
 
+    /// The one process of the job that computes on a GPU, if there is exactly one: CUDA opens this device for all of
+    /// them, and programs that only look at GPUs do not. Large jobs are not searched.
+    pub(crate) fn only_user(&self) -> Option<Owner> {
+        const MOST: usize = 64;
+        if !matches!(self.numbers, Numbers::Doubtful { .. }) || self.known.len() > MOST {
+            return None;
+        }
+        let mut users =
+            self.current().filter(|owner| self.has_open(owner.id.pid, |path| path == "/dev/nvidia-uvm"));
+        users.next().filter(|_| users.next().is_none())
+    }
+
+    fn has_open(&self, pid: i32, is_wanted: impl Fn(&str) -> bool) -> bool {
+        std::fs::read_dir(self.proc_root.join(pid.to_string()).join("fd")).is_ok_and(|entries| {
+            let links = entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
+            links.into_iter().any(|link| is_wanted(&link.to_string_lossy()))
+        })
+    }
+
     /// Independent evidence that a number of ours is the one the driver means: the process has a device open or mapped.
     fn holds_device(&self, pid: i32) -> bool {
-        let folder = self.proc_root.join(pid.to_string());
-        let has_open = std::fs::read_dir(folder.join("fd")).is_ok_and(|entries| {
-            let links = entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-            links.into_iter().any(|link| is_device(&link.to_string_lossy()))
-        });
-        has_open || maps_device(&folder.join("maps"))
+        let maps = self.proc_root.join(pid.to_string()).join("maps");
+        self.has_open(pid, is_device) || maps_device(&maps)
     }
 }
 

@@ -372,12 +372,16 @@ fn sample(
     if let Some(drm) = &mut sources.drm {
         drm.sample(&mut gather);
     }
-    let Gather { readings, coverage, energy_methods, clients, .. } = gather;
+    let Gather { readings, coverage, energy_methods, guessed, clients, .. } = gather;
     let scopes = attribute::attribute(&coverage, &clients);
-    let settled = devices.iter().zip(&energy_methods).all(|(device, method)| device.energy_method == *method);
-    if !settled {
-        for (device, method) in Arc::make_mut(devices).iter_mut().zip(energy_methods) {
+    let is_news = |(device, (method, guessed)): (&GpuDevice, (&Option<&'static str>, &bool))| {
+        device.energy_method != *method || (*guessed && !device.is_guessed)
+    };
+    if devices.iter().zip(energy_methods.iter().zip(&guessed)).any(is_news) {
+        let news = energy_methods.into_iter().zip(guessed);
+        for (device, (method, guessed)) in Arc::make_mut(devices).iter_mut().zip(news) {
             device.energy_method = device.energy_method.or(method);
+            device.is_guessed |= guessed;
         }
     }
     GpuSnapshot {

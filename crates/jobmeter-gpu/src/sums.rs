@@ -34,6 +34,8 @@ fn add_causes(gpus: &mut [EntityFigures], sources: &[Source]) {
     }
 }
 
+const GUESSED: &str = "the driver gives the host's process numbers; the only process that it names on the GPU was \
+    taken for the only one of the job that computes on GPUs";
 const UNTOLD: &str = "whether the job used this GPU is not known";
 
 /// Regrades maximum and mean of each job scope. Call it before anything is derived from them.
@@ -51,6 +53,16 @@ pub(crate) fn grade(summary: &mut Summary) {
             }
         }
     }
+    let is_guessed =
+        |gpu: &EntityFigures| gpu.facts.get("process_numbers").is_some_and(|how| how == "guessed");
+    if summary.gpus.iter().any(is_guessed) {
+        for gpu in summary.gpus.iter_mut().filter(|gpu| is_guessed(gpu)) {
+            Scope::JOB.iter().for_each(|scope| estimate(&mut gpu.figures, &format!("{}_", scope.key())));
+        }
+        for figures in [&mut summary.main, &mut summary.descendants, &mut summary.combined] {
+            estimate(figures, "");
+        }
+    }
     let Summary { main, descendants, combined, gpus, .. } = summary;
     for (scope, figures) in
         [(Scope::Main, main), (Scope::Descendants, descendants), (Scope::Combined, combined)]
@@ -62,6 +74,17 @@ pub(crate) fn grade(summary: &mut Summary) {
                     regrade(figures, &format!("{}_{suffix}", metric.key()), &doubt);
                 }
             }
+        }
+    }
+}
+
+/// Figures that rest on a guess of whose process it was.
+fn estimate(figures: &mut Figures, prefix: &str) {
+    for (metric, suffix) in SUMMED.iter().flat_map(|metric| ["max", "mean"].map(|suffix| (metric, suffix))) {
+        let figure = figures.get_mut(&format!("{prefix}{}_{suffix}", metric.key()));
+        if let Some(figure) = figure.filter(|figure| figure.value.is_some()) {
+            figure.quality = Quality::Estimate;
+            figure.reason = Some(GUESSED.to_owned());
         }
     }
 }

@@ -143,6 +143,7 @@ impl Card {
             visible: None,
             selected: true,
             energy_method: None,
+            is_guessed: false,
         };
         let card = Card {
             slot: 0,

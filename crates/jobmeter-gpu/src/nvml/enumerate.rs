@@ -118,6 +118,7 @@ impl NvmlSource {
             visible: None,
             selected: true,
             energy_method: None,
+            is_guessed: false,
         };
         let unit = Unit {
             handle,

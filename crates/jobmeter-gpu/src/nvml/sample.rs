@@ -167,7 +167,8 @@ impl NvmlSource {
         for run in listed.chunk_by(|a, b| a.unit == b.unit) {
             let unit = &mut self.units[run[0].unit];
             for entry in run {
-                match gather.members.resolve(entry.pid, Call::Lists) {
+                let resolved = gather.members.resolve(entry.pid, Call::Lists);
+                match unit.or_only_user(resolved, run.len() == 1, gather) {
                     Resolved::Stranger => {}
                     Resolved::Unknown(reason) => {
                         gather.coverage[unit.slot].memory = false;
@@ -204,8 +205,10 @@ impl Unit {
         };
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by_key(|entry| (entry.pid, entry.time_us));
+        let is_alone = entries.iter().all(|entry| entry.pid == entries[0].pid);
         for own in entries.chunk_by(|a, b| a.pid == b.pid) {
-            match gather.members.resolve(own[0].pid as i32, Call::Utilization) {
+            let resolved = gather.members.resolve(own[0].pid as i32, Call::Utilization);
+            match self.or_only_user(resolved, is_alone, gather) {
                 Resolved::Stranger => {}
                 Resolved::Unknown(reason) => self.hide_busy(reason, gather),
                 Resolved::Ours(owner) => {
@@ -227,6 +230,19 @@ impl Unit {
         });
         self.shares.extend(levels);
         self.shares.sort_unstable_by_key(|share| share.owner.id.pid);
+    }
+
+    /// A number that cannot be translated is taken for that of the only process of the job on a GPU, where the driver
+    /// names but one.
+    fn or_only_user(&self, resolved: Resolved, is_alone: bool, gather: &mut Gather<'_>) -> Resolved {
+        let unknown = matches!(resolved, Resolved::Unknown(_)) && is_alone;
+        match unknown.then(|| gather.members.only_user()).flatten() {
+            Some(owner) => {
+                gather.guessed[self.slot] = true;
+                Resolved::Ours(owner)
+            }
+            None => resolved,
+        }
     }
 
     fn hide_busy(&self, reason: &str, gather: &mut Gather<'_>) {

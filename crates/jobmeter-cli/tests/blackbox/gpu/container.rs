@@ -4,6 +4,7 @@
 use super::rig::{MIB, Rig, device};
 use super::unknown::{is_unknown, main, nobody_says_never_used, sample};
 use crate::help::{Run, not_here, value};
+use jobmeter_model::Quality;
 use serde_json::json;
 use std::path::Path;
 use std::process::Command;
@@ -70,4 +71,21 @@ fn a_mapped_device_is_evidence_as_an_open_one_is() {
     let Some((_, run)) = run("570.86.10", job) else { return };
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(value(&run.summary().gpus[0].figures, BUSY[0]), 400_000.0);
+}
+
+#[test]
+fn the_only_process_of_a_gpu_is_taken_for_the_only_one_that_computes() {
+    let job = "exec 3</dev/nvidia0 4</dev/nvidia-uvm; echo $$ > main.pid; exec sleep 0.8";
+    for driver in ["525.60.13", "550.54.15"] {
+        let Some((_, run)) = run(driver, job) else { return };
+        let gpu = &run.summary().gpus[0];
+        assert_eq!(gpu.facts["process_numbers"], "guessed", "{driver}");
+        let busy = &gpu.figures[BUSY[0]];
+        assert_eq!((busy.as_f64(), busy.quality), (Some(400_000.0), Quality::Estimate), "{driver}");
+        assert!(busy.reason.as_deref().is_some_and(|reason| reason.contains("host's process numbers")));
+        match driver {
+            "525.60.13" => assert_eq!(gpu.figures[MEMORY[0]].as_u64(), Some(100 * MIB)),
+            _ => is_unknown(&run, &MEMORY),
+        }
+    }
 }
