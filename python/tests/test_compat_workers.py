@@ -66,3 +66,45 @@ def test_python_m_is_the_native_command(module: str) -> None:
             [os.environ.get("JOBMETER_BIN", "jobmeter"), "gpu-tracker", *words], capture_output=True, text=True
         )
         assert (ours.returncode, ours.stdout, ours.stderr) == (status, native.stdout, native.stderr)
+
+
+# The sub-tracking chapter, line by line as at the prompt.
+_SESSION = """
+import jobmeter.compat
+jobmeter.compat.install(force=True)
+import gpu_tracker as gput, time
+tracker = gput.Tracker(sleep_time=0.1, tracking_file="t.csv", overwrite=True, disable_logs=True)
+tracker.start()
+@gput.sub_track(sub_tracking_file="s.csv", overwrite=True)
+def work():
+    time.sleep(0.15)
+
+for _ in range(3):
+    work()
+
+with gput.SubTracker(sub_tracking_file="s.csv", overwrite=True):
+    time.sleep(0.15)
+
+tracker.stop()
+results = gput.SubTrackingAnalyzer("t.csv", "s.csv").sub_tracking_results()
+[(b.name.rpartition("/")[2], b.num_calls) for b in results.code_block_results]
+import pickle
+pickle.dump(results, open("a.pkl", "wb"))
+print("Code Block Compute Time" in str(gput.TrackingComparison({"A": "a.pkl", "B": "a.pkl"}).compare()))
+from resource_tracker import ResourceTracker
+with ResourceTracker(interval=0.1) as tracker:
+    tracker.wait_for_samples(2)
+
+tracker.process_metrics[0]["memory_mib"] > 1
+"""
+
+
+def test_the_tutorials_can_be_typed_at_the_prompt(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-i", "-q"], input=_SESSION, capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    lines = done.stdout.splitlines()
+    blocks = [line for line in lines if line.startswith("[(")]
+    assert len(blocks) == 1 and ":work', 3)" in blocks[0] and ", 1)" in blocks[0], lines
+    assert lines[-2:] == ["True", "True"], lines
