@@ -111,3 +111,36 @@ print(json.dumps({n: [(p.name, repr(p.default)) for p in inspect.signature(getat
         ours = [[p.name, repr(p.default)] for p in inspect.signature(getattr(gput, name)).parameters.values()]
         # Ours may take more behind them.
         assert ours[: len(parameters)] == parameters, name
+
+
+_DATABASES = """
+import gpu_tracker as g, time
+with g.Tracker(sleep_time=0.1, tracking_file="t.sqlite", disable_logs=True):
+    with g.SubTracker("a", sub_tracking_file="s.sqlite"):
+        time.sleep(0.4)
+"""
+
+
+def test_databases_have_the_types_of_the_witness_s(tmp_path: Path) -> None:
+    import sqlite3
+
+    columns: Dict[str, Dict[str, Any]] = {}
+    for who, code in (("theirs", _DATABASES), ("ours", _DATABASES.replace("gpu_tracker", "jobmeter.compat.gpu_tracker"))):
+        folder = tmp_path / who
+        folder.mkdir()
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        for file, table in (("t", "static_data"), ("t", "data"), ("s", "data")):
+            with sqlite3.connect(folder / f"{file}.sqlite") as database:
+                found = {row[1]: row[2] for row in database.execute(f"PRAGMA table_info({table})")}
+                stored = [tuple(type(v).__name__ for v in row) for row in database.execute(f"SELECT * FROM {table} LIMIT 1")]
+            columns.setdefault(f"{file}.{table}", {})[who] = (found, stored)
+    for name, both in columns.items():
+        (theirs, their_values), (ours, our_values) = both["theirs"], both["ours"]
+        assert list(ours) == list(theirs), name
+        # The original takes the type of the first value it happens to write: 0 without a decimal makes a column of
+        # percentages an INTEGER one.
+        differing = {column for column in ours if ours[column] != theirs[column]}
+        assert all(column.endswith("percent") and theirs[column] == "INTEGER" for column in differing), (name, differing)
+        kinds = zip(ours, our_values[0], their_values[0])
+        assert all(left == right or column in differing for column, left, right in kinds), (name, our_values, their_values)
