@@ -32,7 +32,7 @@ fn everything_that_a_user_names_is_looked_at() {
         command: vec!["x".into(), "--token=abc99x".into()],
         name: Some("try https://me:hunter2@host/".into()),
         tags: [("api_token".to_owned(), "abc99x".to_owned()), ("stage".to_owned(), "eval".to_owned())].into(),
-        cwd: "/work/ghp_FAKEfakeFAKEfakeFAKEfakeFAKEfake00".into(),
+        cwd: "/srv/ghp_FAKEfakeFAKEfakeFAKEfakeFAKEfake00".into(),
         ..RunInfo::default()
     };
     run_info(&mut info);
@@ -40,7 +40,7 @@ fn everything_that_a_user_names_is_looked_at() {
     assert_eq!(info.name.as_deref(), Some("try https://me:[redacted]@host/"));
     assert_eq!(info.tags["api_token"], REDACTED);
     assert_eq!(info.tags["stage"], "eval");
-    assert_eq!(info.cwd, "/work/[redacted]");
+    assert_eq!(info.cwd, "/srv/[redacted]");
 }
 
 #[test]

@@ -203,7 +203,6 @@ fn is_path(value: &str) -> bool {
         "/secrets/",
         "/vault/",
         "/scratch/",
-        "/work/",
         "~/",
     ];
     const FILES: [&str; 22] = [
