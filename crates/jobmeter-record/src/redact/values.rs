@@ -186,7 +186,7 @@ fn is_placeholder(value: &str) -> bool {
 
 /// A file that holds the secret is not the secret.
 fn is_path(value: &str) -> bool {
-    const ROOTS: [&str; 18] = [
+    const ROOTS: [&str; 17] = [
         "/run/",
         "/etc/",
         "/home/",
