@@ -101,7 +101,7 @@ def get_tracker_implementation() -> Tuple[Callable[..., Any], Callable[[], Any]]
 
 
 def get_zfs_pools_space() -> Dict[str, Dict[str, int]]:
-    """Always empty: the space of ZFS is counted where it is mounted, once per pool."""
+    """Always empty: file systems of ZFS are among the mounts that are counted; pools are not asked."""
     return {}
 
 

@@ -15,7 +15,7 @@ def keeper_request(path: str, timeout: int = 2, endpoint: str = "https://keeper.
 
 
 def get_instance_price(vendor_id: str, region_id: str, instance_type: str) -> Optional[float]:
-    """Always `None`: the catalogue lists the cheapest offers and not every instance type."""
+    """Always `None`, as in the original for a type without a price: the catalogue is not searched by type here."""
     return None
 
 
