@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import os
 from contextlib import suppress
@@ -78,14 +79,12 @@ def known(value: Optional[float]) -> float:
 
 def is_psutil_available() -> bool:
     """Whether psutil could be imported; nothing here needs it."""
-    from importlib.util import find_spec
-
-    return find_spec("psutil") is not None
+    return importlib.util.find_spec("psutil") is not None
 
 
 def is_procfs_available() -> bool:
     """Whether `/proc` can be read."""
-    return os.path.isdir("/proc") and os.access("/proc", os.R_OK)
+    return os.access("/proc/self/stat", os.R_OK)
 
 
 def is_partition(disk_name: str) -> bool:

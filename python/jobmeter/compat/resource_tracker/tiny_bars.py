@@ -13,7 +13,9 @@ from typing import Any, Callable, Dict, List, Tuple
 from .helpers import round_memory
 from .tiny_data_frame import TinyDataFrame
 
-_TAG = re.compile(r"\{\{\{\s*([^{}]*?)\s*\}\}\}|\{\{\s*(#each|#if|#else|/each|/if)?\s*([^{}]*?)\s*\}\}")
+# A raw value, or a value behind an optional word that begins with # or /.
+_TAG = re.compile(r"\{\{\{(?P<raw>[^{}]*)\}\}\}|\{\{\s*(?P<word>[#/][a-z]+)?(?P<rest>[^{}]*)\}\}")
+_WORDS = ("#each", "#if", "#else", "/each", "/if")
 _EACH = re.compile(r"(.*?)\s+as\s+(\w+)$", re.DOTALL)
 _CLOSED_BY = {"#if": "/if", "#each": "/each"}
 Context = Dict[str, Any]
@@ -42,8 +44,11 @@ def _parse(template: str, position: int, opened: str) -> Tuple[List[Node], str, 
             if opened:
                 raise ValueError(f"Unclosed tag: {opened}")
             return nodes, "", len(template)
-        raw, tag, expression = found.groups()
+        raw, tag, expression = (part and part.strip() for part in found.group("raw", "word", "rest"))
         position = found.end()
+        if tag is not None and tag not in _WORDS:
+            # An unknown word is part of the value.
+            tag, expression = None, f"{tag} {expression}".strip()
         if tag in _CLOSED_BY:
             node, position = _block(template, position, tag, expression)
             nodes.append(node)
