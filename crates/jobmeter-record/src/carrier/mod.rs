@@ -51,7 +51,7 @@ pub(crate) enum Origin {
 pub(crate) struct Carrier {
     slot: Arc<Slot>,
     path: PathBuf,
-    /// The child process, where it is one; until it was reaped.
+    /// The child process, where it is one.
     pid: Option<Pid>,
 }
 
