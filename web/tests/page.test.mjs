@@ -146,7 +146,7 @@ test('several runs are compared and overlaid', () => onPage(browser, 'compare.ht
   assert.ok(await colours(overlaid.locator('canvas')) > 20);
   assert.equal(await page.locator('#run-1').isVisible(), false);
   await page.getByRole('tab', { name: 'larger batch' }).click();
-  assert.ok(await page.locator('#run-1').isVisible());
+  await page.locator('#run-1').waitFor();
   await page.waitForFunction(() => document.querySelectorAll('#run-1 .plot canvas').length > 5);
 }));
 
@@ -163,7 +163,8 @@ test('runs of one name are a group: median and band, told apart, coloured where 
   await page.getByText('Each of the 12 runs').click();
   assert.equal(await page.locator('table.each-run tbody tr').count(), 12);
   await page.locator('table.each-run a').nth(7).click();
-  assert.ok(await page.locator('#run-7').isVisible());
+  // The link changes the address, and the page follows it in a later turn.
+  await page.locator('#run-7').waitFor();
   assert.match(await page.locator('#run-7 h1').textContent() ?? '', /^larger batch .* UTC$/);
 }));
 
