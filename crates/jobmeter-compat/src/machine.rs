@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// A driver that takes longer is not going to tell.
 const LISTING_PATIENCE: Duration = Duration::from_secs(10);
-/// The words of the original, which scripts look for; a driver without these commands is found all the same.
+/// The original's message, because scripts look for it. jobmeter itself finds the driver without these commands.
 const NO_GPU: &str = "Neither the nvidia-smi command nor the amd-smi command is installed. Install one of these to \
                       profile the GPU. Otherwise the GPU RAM and GPU utilization values will remain 0.0.";
 /// Where no brand was asked for, one brand is tracked: the first of these, else whatever there is.

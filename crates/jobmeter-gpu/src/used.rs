@@ -81,7 +81,8 @@ fn at_sample(snapshot: &GpuSnapshot, index: usize) -> Use {
         return Use::No;
     }
     match (job.memory_bytes, job.busy_ppm) {
-        // NVIDIA's list is complete: who is not on it does not use the device, whatever else cannot be told.
+        // NVML lists every process that uses the device: one that is not listed does not use it, even where
+        // utilisation is unknown.
         (Some(_), _) if device.driver == "nvml" => Use::No,
         (Some(_), Some(_)) => Use::No,
         _ => Use::Unknown,

@@ -23,7 +23,7 @@ impl JobEnv {
     }
 }
 
-/// `rocm_order`: PCI addresses in the order of the ROCm run-time; empty where that cannot be told.
+/// `rocm_order`: PCI addresses in the order of the ROCm run-time; empty where it is unknown.
 pub(crate) fn mark(devices: &mut [GpuDevice], env: &JobEnv, rocm_order: &[String]) {
     mark_cuda(devices, env);
     mark_rocm(devices, env, rocm_order);

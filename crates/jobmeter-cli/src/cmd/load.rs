@@ -19,7 +19,7 @@ pub(crate) fn run(selector: &str) -> Result<Run, String> {
 /// Says on standard error that a file could not be read whole. A run that was cut short is no damage.
 pub(crate) fn tell(damage: Option<&Damage>) {
     if let Some(warning) = damage.and_then(Damage::warning) {
-        // Nobody can be told that standard error is gone.
+        // A write error on standard error cannot be reported anywhere.
         let _told = writeln!(std::io::stderr(), "jobmeter: {}", warning.text);
     }
 }

@@ -35,7 +35,7 @@ fn sweep(
         account.add(name, &format!("{name} {limit}"), verdict);
     }
     assert!(ran, "{name}: at the largest limit the job runs");
-    first.unwrap_or_default()
+    first.expect("a limit at which the job ran")
 }
 
 /// The job does what it does alone, or never runs.
@@ -43,7 +43,8 @@ fn compare(seen: &Seen, alone: &Seen) -> Result<bool, String> {
     if alone.ran == 0 {
         return refused(seen);
     }
-    judge(seen, &Expected { code: alone.code.unwrap_or_default(), stdout: alone.stdout.clone() })
+    let code = alone.code.ok_or("the job hangs without jobmeter")?;
+    judge(seen, &Expected { code, stdout: alone.stdout.clone() })
 }
 
 /// The limit is too tiny for the job alone, or for jobmeter to be loaded: whatever the loader or the kernel says.
@@ -103,7 +104,7 @@ fn file_size() {
 fn processes_of_a_user() {
     inside("limits::processes_of_a_user", || {
         let (bench, mut account) = (Bench::new("processes"), Account::default());
-        // Root is exempt. Who is not has processes of their own outside, which count.
+        // The limit counts all processes of the user, also those outside this test. Root is exempt from it.
         let others = if is_root() { 0 } else { own_processes() };
         let limited = |limit| {
             let mut command = prlimit(&bench, "nproc", others + limit);

@@ -15,7 +15,7 @@ pub(crate) struct Expected {
 /// Whether the job ran, or what is wrong.
 pub(crate) fn judge(seen: &Seen, expected: &Expected) -> Result<bool, String> {
     unharmed(seen)?;
-    let code = seen.code.unwrap_or_default();
+    let code = seen.code.ok_or("it has no exit status")?;
     match seen.ran {
         0 if (125..=127).contains(&code) && seen.stdout.is_empty() => Ok(false),
         0 => Err(format!("the job never ran, but the exit status is {code}: {}", brief(&seen.stderr))),

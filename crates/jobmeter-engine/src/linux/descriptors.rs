@@ -1,5 +1,5 @@
-//! How many files the meter keeps open. A kept file saves an open and a close per tick, nothing else: what is not
-//! kept is read all the same, through one descriptor at a time.
+//! How many files the meter keeps open. Keeping a file open saves an open and a close per tick. Files that are not
+//! kept open are opened for each read, one at a time.
 
 use crate::linux::sys;
 

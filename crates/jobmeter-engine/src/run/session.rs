@@ -229,7 +229,7 @@ fn tick_until_woken(
     loop {
         let fds = [shared.wake.as_raw_fd(), exit, inbox_fd];
         let until_ns = first_look_ns.unwrap_or(u64::MAX).min(cadence.due_ns());
-        // A wait that failed has slept a little: the clock and the meter are asked all the same.
+        // A failed wait returns after a short sleep; the loop then checks the clock and the meter as usual.
         let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
         if ready & 1 != 0 || shared.lock().is_none() {
             break;

@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 _BRANDS = ("nvidia", "amd")
-# The words of the original, which programs look for; a driver without these commands is found all the same.
+# The original's message, because programs look for it. jobmeter itself finds the driver without these commands.
 _NO_GPU = (
     "Neither the nvidia-smi command nor the amd-smi command is installed. Install one of these to profile the GPU. "
     "Otherwise the GPU RAM and GPU utilization values will remain 0.0."

@@ -73,7 +73,8 @@ fn a_counter_that_steps_back_counts_nothing_twice() {
     let texts = [0, 5000, 2000, 5000, 2000, 5000, 2000, 5000].map(text);
     let mut rig = Rig::with_sys("step-back", "drm/i915");
     run(&mut rig, &texts.each_ref().map(String::as_str), &json!({}));
-    // One jump of 5 s fills one tick, if it was seen; the way back and forth is no work. A sample may be told by two.
+    // One jump of 5 s makes one tick fully busy, if a sample caught it; stepping back and forth counts as no work.
+    // Two ticks may show the same sample.
     let column = Course::of(&rig).column("main_gpu_busy_ppm", Some("pci-0000:00:02.0"));
     let full: Vec<u64> = column.values().filter(|ppm| *ppm > 0).collect();
     assert!(full.len() <= 2, "{full:?}");
