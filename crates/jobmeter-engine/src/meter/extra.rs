@@ -26,33 +26,40 @@ pub struct Member {
     pub is_main: bool,
 }
 
-pub(super) struct ExtraSlot {
+struct ExtraSlot {
     extra: Box<dyn Extra>,
     /// Row index of each of its columns.
     indices: Vec<usize>,
 }
 
+/// All of them, and the members of the job as they are told.
+#[derive(Default)]
+pub(super) struct Extras {
+    slots: Vec<ExtraSlot>,
+    members: Vec<Member>,
+}
+
 impl Meter {
     pub fn add_extra(&mut self, extra: Box<dyn Extra>) {
-        self.extras.push(ExtraSlot { extra, indices: Vec::new() });
+        self.extras.slots.push(ExtraSlot { extra, indices: Vec::new() });
     }
 
     pub(super) fn fill_extras(&mut self, t_ns: u64) {
-        if self.extras.is_empty() {
+        if self.extras.slots.is_empty() {
             return;
         }
-        self.members.clear();
-        self.members.extend(
+        self.extras.members.clear();
+        self.extras.members.extend(
             self.tree.processes.iter().map(|process| Member { id: process.id, is_main: process.is_main }),
         );
         let mut warnings = Vec::new();
-        for slot in &mut self.extras {
-            slot.extra.tick(t_ns, &self.members);
+        for slot in &mut self.extras.slots {
+            slot.extra.tick(t_ns, &self.extras.members);
             for column in &slot.extra.columns()[slot.indices.len()..] {
-                slot.indices.push(self.row.add(column.clone()));
+                slot.indices.push(self.out.row.add(column.clone()));
             }
             for (index, value) in slot.indices.iter().zip(slot.extra.values()) {
-                self.row.values[*index] = *value;
+                self.out.row.values[*index] = *value;
             }
             warnings.extend(slot.extra.take_warnings());
         }
@@ -62,6 +69,6 @@ impl Meter {
     }
 
     pub(crate) fn finish_extras(&mut self) -> Vec<(Vec<Source>, Vec<EntityFigures>)> {
-        self.extras.iter_mut().map(|slot| slot.extra.finish()).collect()
+        self.extras.slots.iter_mut().map(|slot| slot.extra.finish()).collect()
     }
 }

@@ -51,11 +51,12 @@ impl Heads {
 impl Meter {
     pub(super) fn take_base(&mut self) {
         if !matches!(self.target, Target::Child(_)) {
-            self.base = self.ledger.combined(&self.tree);
-            self.base_main = self.ledger.main(&self.tree, self.main_own_io).unwrap_or_default();
+            self.counters.base = self.counters.ledger.combined(&self.tree);
+            self.counters.base_main =
+                self.counters.ledger.main(&self.tree, self.counters.main_io.own).unwrap_or_default();
             if self.target == Target::Own {
                 let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
-                for base in [&mut self.base, &mut self.base_main] {
+                for base in [&mut self.counters.base, &mut self.counters.base_main] {
                     base.cpu_ns = base.cpu_ns.saturating_sub(spent_ns);
                     base.system_ns = base.system_ns.saturating_sub(spent_ns).min(base.cpu_ns);
                 }
@@ -65,8 +66,8 @@ impl Meter {
 
     /// What the job has used since the run began: `(main, combined)`.
     pub(crate) fn accounts(&self) -> (Option<Account>, Account) {
-        let mut combined = self.ledger.combined(&self.tree);
-        let mut main = self.ledger.main(&self.tree, self.main_own_io);
+        let mut combined = self.counters.ledger.combined(&self.tree);
+        let mut main = self.counters.ledger.main(&self.tree, self.counters.main_io.own);
         if self.target == Target::Own {
             let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
             for account in [Some(&mut combined), main.as_mut()].into_iter().flatten() {
@@ -75,19 +76,19 @@ impl Meter {
                 account.system_ns = account.system_ns.saturating_sub(spent_ns).min(account.cpu_ns);
             }
         }
-        (main.map(|main| main.since(&self.base_main)), combined.since(&self.base))
+        (main.map(|main| main.since(&self.counters.base_main)), combined.since(&self.counters.base))
     }
 
     pub(super) fn fill_accounts(&mut self) {
-        self.io_denied |= self.tree.main().is_some_and(|main| main.io_denied && main.io.is_none());
+        self.counters.io_denied |= self.tree.main().is_some_and(|main| main.io_denied && main.io.is_none());
         let (main, combined) = self.accounts();
         let rest = main.map(|main| combined.since(&main));
         for (scope, account) in
             [(Scope::Main, main), (Scope::Descendants, rest), (Scope::Combined, Some(combined))]
         {
             for (metric, value) in account_values(account) {
-                if !(self.io_denied && is_io(metric)) {
-                    self.row.set_counter(scope, metric, value);
+                if !(self.counters.io_denied && is_io(metric)) {
+                    self.out.row.set_counter(scope, metric, value);
                 }
             }
         }
@@ -96,7 +97,7 @@ impl Meter {
     pub(super) fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
         let resident = self.memory.read(&mut self.tree, t_ns);
         // Without any swap nobody needs to be asked.
-        let has_swap = self.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
+        let has_swap = self.out.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
         let mut heads = [Heads::default(); 3];
         for process in &self.tree.processes {
             for scope in [if process.is_main { 0 } else { 1 }, 2] {
@@ -110,23 +111,27 @@ impl Meter {
         }
         for (index, scope) in Scope::JOB.into_iter().enumerate() {
             let (heads, memory) = (&heads[index], &resident[index]);
-            self.row.set(scope, Metric::RssBytes, heads.of_showing_memory(memory.total_bytes));
-            self.row.set(scope, Metric::RssPrivateBytes, heads.of_showing_memory(memory.private_bytes));
-            self.row.set(scope, Metric::RssSharedBytes, heads.of_showing_memory(memory.shared_bytes));
-            self.row.set(scope, Metric::RssSumBytes, heads.of_showing_memory(memory.sum_bytes));
-            self.row.set(scope, Metric::SwapBytes, heads.swap_bytes.and_then(|bytes| heads.of_living(bytes)));
-            self.row.set(scope, Metric::Processes, Some(heads.processes));
-            self.row.set(scope, Metric::Threads, heads.of_living(heads.threads));
+            self.out.row.set(scope, Metric::RssBytes, heads.of_showing_memory(memory.total_bytes));
+            self.out.row.set(scope, Metric::RssPrivateBytes, heads.of_showing_memory(memory.private_bytes));
+            self.out.row.set(scope, Metric::RssSharedBytes, heads.of_showing_memory(memory.shared_bytes));
+            self.out.row.set(scope, Metric::RssSumBytes, heads.of_showing_memory(memory.sum_bytes));
+            self.out.row.set(
+                scope,
+                Metric::SwapBytes,
+                heads.swap_bytes.and_then(|bytes| heads.of_living(bytes)),
+            );
+            self.out.row.set(scope, Metric::Processes, Some(heads.processes));
+            self.out.row.set(scope, Metric::Threads, heads.of_living(heads.threads));
         }
     }
 
     /// The group misses nobody: where it shows more than the ledger, it is right.
     pub(super) fn fill_group_cpu(&mut self) {
-        if let Some(cpu) = self.group.as_ref().and_then(JobGroup::cpu) {
-            let main_ns = self.row.get(Scope::Main, Metric::CpuNs).unwrap_or_default();
-            self.row.set_counter(Scope::Combined, Metric::CpuNs, Some(cpu.total_ns));
+        if let Some(cpu) = self.witnesses.group.as_ref().and_then(JobGroup::cpu) {
+            let main_ns = self.out.row.get(Scope::Main, Metric::CpuNs).unwrap_or_default();
+            self.out.row.set_counter(Scope::Combined, Metric::CpuNs, Some(cpu.total_ns));
             let rest_ns = cpu.total_ns.saturating_sub(main_ns);
-            self.row.set_counter(Scope::Descendants, Metric::CpuNs, Some(rest_ns));
+            self.out.row.set_counter(Scope::Descendants, Metric::CpuNs, Some(rest_ns));
         }
     }
 }

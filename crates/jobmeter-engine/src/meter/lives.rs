@@ -12,34 +12,35 @@ use std::io;
 impl Meter {
     pub(super) fn note_departed(&mut self) {
         let now_ns = sys::monotonic_ns();
-        for at in 0..self.departed.len() {
-            self.depart(self.departed[at], now_ns);
+        for at in 0..self.changes.departed.len() {
+            self.depart(self.changes.departed[at], now_ns);
         }
-        self.departed.clear();
+        self.changes.departed.clear();
     }
 
     /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that nobody told.
     pub(crate) fn depart(&mut self, pid: i32, now_ns: u64) {
         let orphans_come_to_us = matches!(self.target, Target::Child(_));
         let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
-        let went_together = parent_pid.is_some_and(|parent_pid| self.departed.contains(&parent_pid));
+        let went_together = parent_pid.is_some_and(|parent_pid| self.changes.departed.contains(&parent_pid));
         let heir = if orphans_come_to_us || went_together { Heir::Ancestor } else { Heir::Nobody };
         self.depart_to(heir, pid, now_ns);
     }
 
     /// The main process was reaped behind our back: its account is what was last read of it.
     pub(crate) fn lose_main(&mut self, reason: &str) {
-        self.ledger.has_hole = true;
+        self.counters.ledger.has_hole = true;
         self.depart_to(Heir::Nobody, self.main_pid(), sys::monotonic_ns());
         self.warn("unreaped", format!("{reason}: what it used after the last tick is missing"));
     }
 
     fn depart_to(&mut self, heir: Heir, pid: i32, now_ns: u64) {
         let Some(gone) = self.tree.remove(pid) else { return };
-        self.ledger.note_departure(&gone, &self.tree, heir);
+        self.counters.ledger.note_departure(&gone, &self.tree, heir);
         if gone.is_main {
-            self.ledger.main_has_waited = gone.has_waited();
-            self.ledger.main_final = self.ledger.main_of(&gone, &self.tree, self.main_own_io);
+            self.counters.ledger.main_has_waited = gone.has_waited();
+            self.counters.ledger.main_final =
+                self.counters.ledger.main_of(&gone, &self.tree, self.counters.main_io.own);
         }
         let end_ns = self.end_of_gone(pid, now_ns);
         self.emit_end(self.since_start_ns(end_ns), &gone, None);
@@ -48,7 +49,7 @@ impl Meter {
     /// When a member ended that is gone: by the events, or now at the latest.
     fn end_of_gone(&mut self, pid: i32, now_ns: u64) -> u64 {
         let told_ns = self.part_from(pid, now_ns);
-        self.left_untold += u64::from(told_ns.is_none());
+        self.changes.left_untold += u64::from(told_ns.is_none());
         told_ns.unwrap_or(now_ns)
     }
 
@@ -61,7 +62,7 @@ impl Meter {
     }
 
     pub(super) fn emit_end(&mut self, t_ns: u64, process: &Process, reaped: Option<&Reaped>) {
-        if process.is_renamed && self.follower.is_none() {
+        if process.is_renamed && self.witnesses.follower.is_none() {
             let name = name_text(&process.stat.name);
             self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
         }
@@ -86,12 +87,12 @@ impl Meter {
     pub(super) fn note_born(&mut self, now_ns: u64, is_first: bool) {
         if is_first {
             let main = self.main_pid();
-            self.born.insert(0, main);
+            self.changes.born.insert(0, main);
         }
         // A storm of births is not read in depth at once: the slow period will come round.
-        let read_at_once = self.born.len() <= 16;
-        for at in 0..self.born.len() {
-            let Some((process, buffer)) = self.tree.get_mut(self.born[at]) else { continue };
+        let read_at_once = self.changes.born.len() <= 16;
+        for at in 0..self.changes.born.len() {
+            let Some((process, buffer)) = self.tree.get_mut(self.changes.born[at]) else { continue };
             if read_at_once && process.slow_at_ns != now_ns {
                 process.read_slow(now_ns, buffer);
             }
@@ -105,13 +106,13 @@ impl Meter {
             let t_ns = self.since_start_ns(start_ns);
             self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
         }
-        self.born.clear();
+        self.changes.born.clear();
     }
 
     /// Between fork and exec a process carries its parent's name: what it became is told when it shows, unless
     /// events tell it.
     pub(super) fn note_renamed(&mut self, t_ns: u64) {
-        if self.follower.is_some() {
+        if self.witnesses.follower.is_some() {
             return;
         }
         for at in 0..self.tree.processes.len() {
@@ -138,8 +139,8 @@ impl Meter {
 
     /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
     pub(super) fn take_unshown(&mut self, now_ns: u64) -> u64 {
-        let told = self.follower.as_mut().map_or(0, |follower| follower.take_unshown(now_ns));
-        std::mem::take(&mut self.left_untold) + told
+        let told = self.witnesses.follower.as_mut().map_or(0, |follower| follower.take_unshown(now_ns));
+        std::mem::take(&mut self.changes.left_untold) + told
     }
 
     /// A child of ours has ended and waits to be reaped: reads its last figures, reaps it, settles its account.
@@ -163,12 +164,12 @@ impl Meter {
         let gone = self.tree.remove(pid);
         let is_main = gone.as_ref().is_some_and(|process| process.is_main);
         if is_main {
-            self.main_own_io = own_io.or(self.main_own_io);
+            self.counters.main_io.own = own_io.or(self.counters.main_io.own);
         }
         if pid == self.main_pid() {
-            self.ledger.main_reaped_usage = Some(reaped.usage);
+            self.counters.ledger.main_reaped_usage = Some(reaped.usage);
         }
-        self.ledger.settle_reaped(&reaped, gone.as_ref(), self.main_own_io);
+        self.counters.ledger.settle_reaped(&reaped, gone.as_ref(), self.counters.main_io.own);
         match &gone {
             Some(process) => {
                 let end_ns = self.end_of_gone(pid, now_ns);

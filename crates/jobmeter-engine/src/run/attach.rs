@@ -1,10 +1,10 @@
 //! Measuring a process that runs already, from outside: until it ends, for a time, or until told to stop.
 
-use crate::account::finish::Ending;
 use crate::linux::control::Pid;
 use crate::linux::pidfd;
 use crate::linux::proc::status;
 use crate::linux::sys;
+use crate::meter::finish::Ending;
 use crate::meter::{Meter, Target};
 use crate::run::cadence::Cadence;
 use crate::run::spawn::SignalPlan;
@@ -174,8 +174,8 @@ impl Watch {
         if end != WatchEnd::ProcessEnded {
             self.meter.last_tick();
         }
-        self.meter.late_ticks = self.cadence.late_ticks;
-        self.meter.skipped_ticks = self.cadence.skipped_ticks;
+        self.meter.clock.late_ticks = self.cadence.late_ticks;
+        self.meter.clock.skipped_ticks = self.cadence.skipped_ticks;
         let verdict = match end {
             WatchEnd::ProcessEnded => match self.wait_status() {
                 Some(status) => verdict::of_status(status, &Circumstances::default()),

@@ -1,11 +1,11 @@
 //! A meter on a thread of its own, for programs that measure themselves or others while they go on. The
 //! thread blocks all signals, never touches an interpreter's lock and never keeps the program alive.
 
-use crate::account::finish::{Ending, Settled};
 use crate::linux::control::{self, Pid};
 use crate::linux::pidfd;
 use crate::linux::signal_mask::SignalsBlocked;
 use crate::linux::sys::{self, EventFd};
+use crate::meter::finish::{Ending, Settled};
 use crate::meter::{Extra, Meter, Target};
 use crate::run::cadence::Cadence;
 use jobmeter_model::event::{MarkKind, Sink};
@@ -177,8 +177,8 @@ impl Session {
         let settled = meter.settle(ending);
         meter.retire();
         if let Some(Ok((late_ticks, skipped_ticks))) = self.thread.take().map(JoinHandle::join) {
-            meter.late_ticks = late_ticks;
-            meter.skipped_ticks = skipped_ticks;
+            meter.clock.late_ticks = late_ticks;
+            meter.clock.skipped_ticks = skipped_ticks;
         }
         wait_until_gone(self.shared.tid.load(Ordering::Relaxed));
         meter.leave_threads();

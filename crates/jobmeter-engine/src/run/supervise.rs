@@ -1,6 +1,5 @@
 //! Running a job under the meter: one loop over signals, the clock and marks; no thread.
 
-use crate::account::finish::Ending;
 use crate::linux::cgroup::{JobGroup, Membership};
 use crate::linux::control::{self, Pid, Waiting};
 use crate::linux::perf_ring::PerfRing;
@@ -8,6 +7,7 @@ use crate::linux::pidfd;
 use crate::linux::sys;
 use crate::linux::trim;
 use crate::meter::Meter;
+use crate::meter::finish::Ending;
 use crate::run::cadence::Cadence;
 use crate::run::job::{Job, Sources};
 use crate::run::marks::MarkReceiver;
@@ -336,7 +336,7 @@ impl<'job> Supervisor<'job> {
             meter.open_inherited_clocks();
         }
         if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
-            let already = self.meter.sums.warnings.iter().any(|warning| warning.kind == "thinned");
+            let already = self.meter.out.sums.warnings.iter().any(|warning| warning.kind == "thinned");
             if !already {
                 let text = format!(
                     "a tick over {} processes costs {}: ticks are taken every {} to stay light",
@@ -365,7 +365,7 @@ impl<'job> Supervisor<'job> {
             }
             TimeoutState::Asked | TimeoutState::Killed => {
                 self.timeout = TimeoutState::Killed;
-                if !self.meter.group.as_ref().is_some_and(JobGroup::kill) {
+                if !self.meter.witnesses.group.as_ref().is_some_and(JobGroup::kill) {
                     self.signal_tree(libc::SIGKILL);
                 }
                 // Forked while we killed: looked for again until the tree is empty.
@@ -378,7 +378,7 @@ impl<'job> Supervisor<'job> {
         let processes = self.meter.tree.processes.iter().map(|process| process.id.pid);
         processes.for_each(|pid| send_to(pid, signal));
         // A main process that could not be read is in no tree. Until we reap it, its pid is its own.
-        if self.meter.is_main_missing && control::look_at(self.pid()) != Waiting::NoChild {
+        if self.meter.doubts.is_main_missing && control::look_at(self.pid()) != Waiting::NoChild {
             send_to(self.pid().get(), signal);
         }
     }
@@ -386,20 +386,20 @@ impl<'job> Supervisor<'job> {
     /// For a program that is about to end: removes what would outlive it, the job's group and the pipe of marks, and
     /// leaves memory, maps and descriptors to the kernel, which is quicker.
     pub fn abandon(mut self) {
-        drop(self.meter.group.take());
+        drop(self.meter.witnesses.group.take());
         drop(self.marks.take());
         std::mem::forget(self);
     }
 
     /// Ends the measurement and says what it found.
     pub fn finish(&mut self, info: &RunInfo, outcome: &Outcome) -> Summary {
-        self.meter.late_ticks = self.cadence.late_ticks;
-        self.meter.skipped_ticks = self.cadence.skipped_ticks;
+        self.meter.clock.late_ticks = self.cadence.late_ticks;
+        self.meter.clock.skipped_ticks = self.cadence.skipped_ticks;
         if !outcome.remaining.is_empty() {
             let text = describe_remaining(&outcome.remaining);
             self.meter.warn("descendants_remain", text);
         }
-        let oom_kills_now = match &self.meter.group {
+        let oom_kills_now = match &self.meter.witnesses.group {
             Some(group) => group.oom_kills(),
             None => self.membership.oom_kills(),
         };

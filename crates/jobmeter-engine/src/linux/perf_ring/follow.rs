@@ -132,19 +132,19 @@ impl Meter {
                 let main_pid = self.main_pid();
                 let name = self.tree.main().map_or([0; 16], |main| main.stat.name);
                 let own_pid = std::process::id() as i32;
-                follower.lives.begin(main_pid, Some(self.started_ns), own_pid, name, false);
-                self.follower = Some(follower);
+                follower.lives.begin(main_pid, Some(self.clock.started_ns), own_pid, name, false);
+                self.witnesses.follower = Some(follower);
             }
-            Err(reason) => self.events_refusal = Some(reason),
+            Err(reason) => self.witnesses.events_refusal = Some(reason),
         }
     }
 
     /// As [`Meter::set_process_events`], with a ring that was opened when the job ran already.
     pub fn set_late_process_events(&mut self, opened: Result<PerfRing, String>) {
         self.set_process_events(opened);
-        if let Some(mut follower) = self.follower.take() {
+        if let Some(mut follower) = self.witnesses.follower.take() {
             follower.is_blind = !self.look_back(&mut follower.lives);
-            self.follower = Some(follower);
+            self.witnesses.follower = Some(follower);
         }
     }
 
@@ -177,24 +177,24 @@ impl Meter {
 
     /// Readable when the ring is half full.
     pub(crate) fn events_fd(&self) -> RawFd {
-        self.follower.as_ref().map_or(-1, |follower| follower.fd())
+        self.witnesses.follower.as_ref().map_or(-1, |follower| follower.fd())
     }
 
     /// The descriptor was readable.
     pub(crate) fn wake_by_events(&mut self) {
-        if let Some(follower) = &self.follower {
+        if let Some(follower) = &self.witnesses.follower {
             follower.ring.consume_wake();
         }
         self.follow_events(false);
     }
 
     pub(crate) fn events_are_complete(&self) -> bool {
-        self.follower.as_ref().is_some_and(|follower| follower.is_complete())
+        self.witnesses.follower.as_ref().is_some_and(|follower| follower.is_complete())
     }
 
     /// Takes what the ring has to say.
     pub(crate) fn follow_events(&mut self, is_last: bool) {
-        let Some(mut follower) = self.follower.take() else { return };
+        let Some(mut follower) = self.witnesses.follower.take() else { return };
         let mut batch = std::mem::take(&mut follower.batch);
         let horizon_ns = follower.ring.take(is_last, &mut batch);
         let mut looks_left = MAX_LOOKS;
@@ -244,7 +244,7 @@ impl Meter {
             self.warn("process_events_lost", text.to_owned());
         }
         follower.batch = batch;
-        self.follower = Some(follower);
+        self.witnesses.follower = Some(follower);
     }
 
     fn rename(&mut self, follower: &mut Follower, pid: i32, name: &[u8; 16], at_ns: u64) {
@@ -309,7 +309,7 @@ impl Meter {
     /// A process that began and ended without being met by a tick.
     fn tell_passed(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
         if !self.may_tell(follower, 2) {
-            self.sums.processes_seen += 1;
+            self.out.sums.processes_seen += 1;
             return;
         }
         let obituary = follower.obituaries.iter().position(|obituary| obituary.reaped.pid == pid);
@@ -344,7 +344,7 @@ impl Meter {
     /// A tick has met `pid`: when it began, by whom and what it is called, where the ring knows.
     pub(crate) fn meet(&mut self, pid: i32, now_ns: u64) -> Option<(u64, i32, [u8; 16])> {
         let process = self.tree.get(pid)?;
-        let follower = self.follower.as_mut()?;
+        let follower = self.witnesses.follower.as_mut()?;
         match follower.lives.get_mut(pid) {
             Some(life) => {
                 life.is_told = true;
@@ -364,7 +364,7 @@ impl Meter {
 
     /// The tree has let `pid` go: when it ended, where the ring knows.
     pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> Option<u64> {
-        let follower = self.follower.as_mut()?;
+        let follower = self.witnesses.follower.as_mut()?;
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
         let life = follower.lives.let_go(pid, now_ns)?;
         let end_ns = life.end_ns.or(waiting_ns)?;
@@ -374,14 +374,14 @@ impl Meter {
 
     /// An orphan that we reaped and no tick had met.
     pub(crate) fn note_obituary(&mut self, reaped: Reaped, now_ns: u64) {
-        if let Some(follower) = &mut self.follower {
+        if let Some(follower) = &mut self.witnesses.follower {
             follower.obituaries.push(Obituary { reaped, t_ns: now_ns });
         }
     }
 
     /// Members that go on although the ring told their end: it does not see them any more.
     pub(crate) fn check_ended(&mut self) {
-        let Some(follower) = &mut self.follower else { return };
+        let Some(follower) = &mut self.witnesses.follower else { return };
         let tree = &mut self.tree;
         let (lives, is_blind) = (&mut follower.lives, &mut follower.is_blind);
         for pid in follower.ended.drain(..) {
@@ -401,7 +401,7 @@ impl Meter {
 
     /// After a loss: those that are gone, and whose end was not told, ended before now.
     pub(crate) fn sweep_lost(&mut self, now_ns: u64) {
-        let Some(mut follower) = self.follower.take() else { return };
+        let Some(mut follower) = self.witnesses.follower.take() else { return };
         if follower.ring.lost > follower.swept_lost {
             follower.swept_lost = follower.ring.lost;
             let gone: Vec<(i32, Life)> = follower
@@ -415,14 +415,14 @@ impl Meter {
                 self.tell_passed(&mut follower, pid, &life);
             }
         }
-        self.follower = Some(follower);
+        self.witnesses.follower = Some(follower);
     }
 
     /// The last records; processes that nobody met so far, and ends that nobody has waited for.
     pub(crate) fn end_events(&mut self) {
         self.follow_events(true);
         self.sweep_lost(sys::monotonic_ns());
-        let Some(mut follower) = self.follower.take() else { return };
+        let Some(mut follower) = self.witnesses.follower.take() else { return };
         let untold: Vec<(i32, Life)> = follower.lives.untold().collect();
         for (pid, life) in untold {
             if life.end_ns.is_some() {
@@ -430,7 +430,7 @@ impl Meter {
                 continue;
             }
             if !self.may_tell(&mut follower, 1) {
-                self.sums.processes_seen += 1;
+                self.out.sums.processes_seen += 1;
                 continue;
             }
             let stat = sys::read_proc(pid, "stat", &mut self.tree.buffer).ok().and_then(stat::parse);
@@ -455,6 +455,6 @@ impl Meter {
         for (pid, end_ns) in gone {
             self.emit_zombie_end(pid, end_ns);
         }
-        self.follower = Some(follower);
+        self.witnesses.follower = Some(follower);
     }
 }

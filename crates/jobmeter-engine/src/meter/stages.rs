@@ -1,0 +1,106 @@
+//! The parts of a meter's state that belong together, each named after what it is for.
+
+use crate::account::ledger::{Account, Ledger};
+use crate::linux::cgroup::JobGroup;
+use crate::linux::perf_clock::InheritedClocks;
+use crate::linux::perf_ring::Follower;
+use crate::linux::proc::io::Io;
+use crate::linux::sys;
+use crate::meter::system_columns::SystemColumns;
+
+/// When the run began and how ticks follow each other. All times are monotonic.
+pub(crate) struct RunClock {
+    pub started_ns: u64,
+    /// Distance of ticks at the moment.
+    pub interval_ns: u64,
+    pub late_ticks: u64,
+    pub skipped_ticks: u64,
+    /// The first reading of the job, which everything is counted from, was taken.
+    pub is_begun: bool,
+    /// When the first tick began, while only its reading of the job has been done.
+    pub half_tick_ns: Option<u64>,
+    /// When `stat`, `io` and `status` of all processes were last read in one tick.
+    pub full_at_ns: u64,
+}
+
+impl RunClock {
+    pub(crate) fn start() -> RunClock {
+        RunClock {
+            started_ns: sys::monotonic_ns(),
+            interval_ns: 1_000_000_000,
+            late_ticks: 0,
+            skipped_ticks: 0,
+            is_begun: false,
+            half_tick_ns: None,
+            full_at_ns: 0,
+        }
+    }
+}
+
+/// Processes that came and went since the last tick.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// Members that somebody else has reaped.
+    pub departed: Vec<i32>,
+    pub born: Vec<i32>,
+    /// Members that left since the last full tick without an event that tells when.
+    pub left_untold: u64,
+}
+
+/// What the kernel counts of the job besides the processes that a tick reads, where it is allowed.
+#[derive(Default)]
+pub(crate) struct Witnesses {
+    pub group: Option<JobGroup>,
+    pub clocks: InheritedClocks,
+    /// Starts and ends of processes as the kernel records them.
+    pub follower: Option<Box<Follower>>,
+    /// Why there is no follower.
+    pub events_refusal: Option<String>,
+}
+
+/// The accounting of counters.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub ledger: Ledger,
+    /// What the whole tree, and main alone, had used before the run began; 0 for a child of ours.
+    pub base: Account,
+    pub base_main: Account,
+    pub main_io: MainIo,
+    /// Bytes of some process could not be read: none are reported rather than too few.
+    pub io_denied: bool,
+}
+
+/// The bytes of main without its waited-for children, which `/proc/PID/io` includes.
+#[derive(Default)]
+pub(crate) struct MainIo {
+    pub own: Option<Io>,
+    pub read_at_ns: u64,
+    /// Faults of the children that main had waited for, and its whole account, when `own` was taken.
+    pub basis: (u64, Option<Io>),
+}
+
+/// The machine's columns, and when they were last read.
+pub(crate) struct Machine {
+    pub columns: SystemColumns,
+    pub read_at_ns: Option<u64>,
+}
+
+/// The part of a meter inside the program that it measures: neither its time nor its thread is the program's.
+#[derive(Default)]
+pub(crate) struct OwnShare {
+    /// The meter runs inside the program.
+    pub is_counted: bool,
+    /// The thread of this meter is one of `METERS_THREADS`; it is started after the first tick.
+    pub is_thread_born: bool,
+    /// CPU time of this meter's ticks.
+    pub spent_ns: u64,
+}
+
+/// Reasons to trust the processes that were read less than usual.
+#[derive(Default)]
+pub(crate) struct Doubts {
+    /// Descriptors ran out: processes may have been missed.
+    pub is_partial: bool,
+    /// Our child could not be read when it started; it is tried again until it can.
+    pub is_main_missing: bool,
+}

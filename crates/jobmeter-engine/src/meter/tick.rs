@@ -1,0 +1,214 @@
+//! One tick: the job is read and accounted, then the machine, then the row goes to the listeners.
+
+use super::own::{self, METERS_CPU_NS, METERS_THREADS};
+use super::{Meter, OUT_OF_DESCRIPTORS, Target};
+use crate::linux::sys;
+use jobmeter_model::event::{Event, MarkKind};
+use std::sync::atomic::Ordering;
+
+/// The machine is read at most this often: its counters move in 10 ms ticks. A shade below a tenth of a second, so
+/// that ticks of that distance all read it.
+const SYSTEM_PERIOD_NS: u64 = 90_000_000;
+
+/// At the end a reading that is younger than this is as good as a new one: its files are read one after the
+/// other, which itself takes a part of that time.
+const FRESH_NS: u64 = 1_000_000;
+
+/// How much a tick reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// The meter was made this moment.
+    First,
+    Usual,
+    /// Every counter of the job, so that two phases that meet here share it out exactly.
+    Boundary,
+    /// The machine besides.
+    Last,
+}
+
+impl Meter {
+    /// A mark by the job; a tick is taken with it, so that the counters at the boundary are known.
+    pub fn mark(&mut self, name: &str, kind: MarkKind, pid: i32, tid: i32) {
+        let now_ns = sys::monotonic_ns();
+        let t_ns = now_ns.saturating_sub(self.clock.started_ns);
+        self.emit(&Event::Mark { t_ns, name: name.to_owned(), kind, pid, tid });
+        self.tick_at(now_ns, Depth::Boundary);
+    }
+
+    /// One tick, now.
+    pub fn tick(&mut self) {
+        self.tick_at(sys::monotonic_ns(), Depth::Usual);
+    }
+
+    /// The last tick: everything is read once more, the machine included.
+    pub fn last_tick(&mut self) {
+        self.last_tick_with(|| {});
+    }
+
+    /// The last tick, with something to do between the reading of the job and that of the machine.
+    pub(crate) fn last_tick_with(&mut self, meanwhile: impl FnOnce()) {
+        if let Some(first_ns) = self.clock.half_tick_ns.take() {
+            // The run is over before the machine was looked at, whose counters move in steps of 10 ms.
+            self.out.publish(self.since_start_ns(first_ns));
+        }
+        if !self.find_missing_main() {
+            return;
+        }
+        let now_ns = sys::monotonic_ns();
+        self.accounted(|meter| {
+            meter.read_job(now_ns, Depth::Last);
+            meanwhile();
+            meter.read_machine_and_publish(now_ns, Depth::Last);
+        });
+    }
+
+    /// The first tick, right after the meter was made, and of it only what cannot wait: the job's counters.
+    /// [`Meter::complete_first_tick`] does the rest, on another thread if it likes; any further tick sees to it too.
+    pub(crate) fn begin(&mut self) {
+        let now_ns = sys::monotonic_ns();
+        self.accounted(|meter| meter.read_job(now_ns, Depth::First));
+        self.clock.half_tick_ns = Some(now_ns);
+        if self.own.is_counted {
+            METERS_THREADS.fetch_add(1, Ordering::Relaxed);
+            self.own.is_thread_born = true;
+        }
+    }
+
+    pub(crate) fn complete_first_tick(&mut self) {
+        if let Some(now_ns) = self.clock.half_tick_ns.take() {
+            self.accounted(|meter| meter.read_machine_and_publish(now_ns, Depth::Usual));
+        }
+    }
+
+    fn tick_at(&mut self, now_ns: u64, depth: Depth) {
+        if !self.find_missing_main() {
+            return;
+        }
+        self.complete_first_tick();
+        self.accounted(|meter| {
+            meter.read_job(now_ns, depth);
+            meter.read_machine_and_publish(now_ns, depth);
+        });
+    }
+
+    /// Whether the main process is in the tree, or was. Without it a row would show a job of no process.
+    fn find_missing_main(&mut self) -> bool {
+        if self.doubts.is_main_missing {
+            self.doubts.is_main_missing = self.tree.open_main(self.main_pid()).is_none();
+        }
+        !self.doubts.is_main_missing
+    }
+
+    /// Inside the program that is measured, the time of this work is not the program's.
+    fn accounted(&mut self, work: impl FnOnce(&mut Meter)) {
+        if !self.own.is_counted {
+            return work(self);
+        }
+        let began_cpu_ns = sys::thread_cpu_ns();
+        let _turn = own::turn();
+        work(self);
+        let spent_ns = sys::thread_cpu_ns().saturating_sub(began_cpu_ns);
+        METERS_CPU_NS.fetch_add(spent_ns, Ordering::Relaxed);
+        self.own.spent_ns += spent_ns;
+    }
+
+    fn read_job(&mut self, now_ns: u64, depth: Depth) {
+        // Before the threads are counted: one that ends meanwhile is still in that count.
+        let meters_threads = METERS_THREADS.load(Ordering::Relaxed);
+        if self.target == Target::Own {
+            self.tree.meters_threads = meters_threads;
+        }
+        let t_ns = self.since_start_ns(now_ns);
+        let is_first = !std::mem::replace(&mut self.clock.is_begun, true);
+        let is_full = depth != Depth::Usual || now_ns >= self.clock.full_at_ns + self.slow_period_ns();
+        if is_full {
+            self.clock.full_at_ns = now_ns;
+        }
+        let follower = &mut self.witnesses.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        match depth {
+            Depth::First => self.tree.complete(now_ns),
+            _ => self.tree.refresh(now_ns, is_full, &mut self.changes.departed, &mut breathe),
+        }
+        self.follow_events(false);
+        self.note_departed();
+        let follower = &mut self.witnesses.follower;
+        let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
+        self.tree.discover(now_ns, self.clock.interval_ns, &mut self.changes.born, &mut breathe);
+        // Once more: whoever was born since must be known before it is told of.
+        self.follow_events(false);
+        self.note_born(now_ns, is_first);
+        self.note_renamed(t_ns);
+        self.check_ended();
+        self.sweep_lost(now_ns);
+        self.counters.ledger.check_expectations(&self.tree);
+        self.read_main_io(now_ns, depth == Depth::Last);
+        self.notice_unseen_children();
+        if is_full {
+            let others = self.take_unshown(now_ns);
+            self.peaks.take(&self.tree, now_ns, others);
+        }
+        self.peaks.take_levels(&self.tree);
+        if is_first {
+            self.take_base();
+        }
+        self.fill_accounts();
+        self.fill_memory(t_ns, meters_threads);
+        if self.tree.ran_out_of_descriptors() && !std::mem::replace(&mut self.doubts.is_partial, true) {
+            self.warn("descriptors", OUT_OF_DESCRIPTORS.to_owned());
+        }
+        let scale = self.tree.scale;
+        for process in &mut self.tree.processes {
+            process.waited_before_ns = process.waited_ns(scale);
+        }
+    }
+
+    fn read_machine_and_publish(&mut self, now_ns: u64, depth: Depth) {
+        let is_last = depth == Depth::Last;
+        let period_ns = if is_last { FRESH_NS } else { SYSTEM_PERIOD_NS.max(self.clock.interval_ns / 2) };
+        if self.machine.read_at_ns.is_none_or(|at_ns| now_ns >= at_ns + period_ns) {
+            self.machine.read_at_ns = Some(now_ns);
+            self.machine.columns.read(&mut self.out.row, now_ns, is_last);
+            // At the end the group is asked when the account is settled.
+            if !is_last {
+                self.fill_group_cpu();
+            }
+        } else if depth == Depth::Boundary {
+            self.fill_group_cpu();
+        }
+        let t_ns = self.since_start_ns(now_ns);
+        self.fill_extras(t_ns);
+        self.out.publish(t_ns);
+    }
+
+    /// How often stat, io and status of all processes are read: often for few, seldom for thousands.
+    fn slow_period_ns(&self) -> u64 {
+        let count = self.tree.processes.len() as u64;
+        let by_count_ns = if count <= 8 { 20_000_000 } else { (count * 1_000_000).max(250_000_000) };
+        // A shade below the interval, so that a tick that comes a little early still counts as due.
+        by_count_ns.max(self.clock.interval_ns - self.clock.interval_ns / 8).min(10_000_000_000)
+    }
+
+    /// The bytes of main alone: only needed once it has waited for children. As long as it waits for no more of them,
+    /// they grow as its whole account does; else its threads are asked, which is dear.
+    fn read_main_io(&mut self, now_ns: u64, is_last: bool) {
+        let main_pid = self.main_pid();
+        let period_ns = self.slow_period_ns();
+        if let Some((main, buffer)) = self.tree.get_mut(main_pid)
+            && main.has_waited()
+            && (is_last || now_ns >= self.counters.main_io.read_at_ns + period_ns)
+        {
+            self.counters.main_io.read_at_ns = now_ns;
+            let (waited, whole) = (main.stat.children_faults_minor, main.io);
+            let (waited_before, whole_before) =
+                std::mem::replace(&mut self.counters.main_io.basis, (waited, whole));
+            let grown = match (self.counters.main_io.own, whole_before, whole) {
+                (Some(own), Some(before), Some(whole)) if waited == waited_before => {
+                    Some(own.grown(before, whole))
+                }
+                _ => main.read_own_io(buffer),
+            };
+            self.counters.main_io.own = grown.or(self.counters.main_io.own);
+        }
+    }
+}
