@@ -1,12 +1,11 @@
 //! Which GPUs to look at and where to look for them.
 
 use crate::error::GpuError;
+use crate::sign;
 use crate::visible::JobEnv;
 use jobmeter_engine::linux::elevated::is_elevated;
-use jobmeter_engine::linux::sys::monotonic_ns;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Brand {
@@ -86,20 +85,6 @@ impl Default for GpuConfig {
 
 pub(crate) const NVML_DEFAULT: &str = "libnvidia-ml.so.1";
 
-/// Places where the driver leaves a trace. Checked before a thread is started, so that a machine without a
-/// GPU pays a dozen `stat` calls and nothing else.
-const NVIDIA_TRACES: &[&str] = &[
-    "dev/nvidiactl",
-    "dev/dxg",
-    "proc/driver/nvidia",
-    "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
-    "usr/lib/aarch64-linux-gnu/libnvidia-ml.so.1",
-    "usr/lib64/libnvidia-ml.so.1",
-    "usr/lib/libnvidia-ml.so.1",
-    "usr/lib/wsl/lib/libnvidia-ml.so.1",
-    "run/opengl-driver/lib/libnvidia-ml.so.1",
-];
-
 impl GpuConfig {
     pub(crate) fn validate(&self) -> Result<(), GpuError> {
         match &self.uuids {
@@ -122,16 +107,11 @@ impl GpuConfig {
     }
 
     pub(crate) fn nvml_worth_trying(&self) -> bool {
-        self.wants(Brand::Nvidia)
-            && (self.nvml_named().is_some()
-                || NVIDIA_NOWHERE.unless_known(&self.root, |root| {
-                    NVIDIA_TRACES.iter().any(|trace| root.join(trace).exists())
-                }))
+        self.wants(Brand::Nvidia) && (self.nvml_named().is_some() || sign::of_nvidia(&self.root))
     }
 
     pub(crate) fn drm_worth_trying(&self) -> bool {
-        self.brand != Some(Brand::Nvidia)
-            && CARD_NOWHERE.unless_known(&self.root, |root| has_card(&root.join("sys/class/drm")))
+        self.brand != Some(Brand::Nvidia) && sign::of_drm(&self.root)
     }
 
     /// Whether sleeping cards are left asleep: not those that the user names, and not where the choice of the others
@@ -154,70 +134,8 @@ impl GpuConfig {
     }
 }
 
-/// That there was nothing to find on this machine, and when: short runs that follow each other closely need not all
-/// look again. 0: not known.
-struct Absence(AtomicU64);
-
-static NVIDIA_NOWHERE: Absence = Absence(AtomicU64::new(0));
-static CARD_NOWHERE: Absence = Absence(AtomicU64::new(0));
-
-/// A driver that is loaded while a program runs is found by the trackers that start this much later.
-const ABSENCE_NS: u64 = 1_000_000_000;
-
-impl Absence {
-    fn unless_known(&self, root: &Path, look: impl Fn(&Path) -> bool) -> bool {
-        if root != Path::new("/") {
-            return look(root);
-        }
-        let now_ns = monotonic_ns();
-        let since_ns = self.0.load(Ordering::Relaxed);
-        if since_ns != 0 && now_ns < since_ns + ABSENCE_NS {
-            return false;
-        }
-        let is_there = look(root);
-        self.0.store(if is_there { 0 } else { now_ns }, Ordering::Relaxed);
-        is_there
-    }
-}
-
 /// The path in an environment variable; an empty one counts as not set, and none counts for a program that has more
 /// rights than whoever set it.
 fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|path| !path.is_empty() && !is_elevated()).map(PathBuf::from)
-}
-
-fn has_card(folder: &Path) -> bool {
-    std::fs::read_dir(folder)
-        .map(|entries| entries.flatten().any(|entry| is_card_name(&entry.file_name().to_string_lossy())))
-        .unwrap_or(false)
-}
-
-/// `card0` but not the connector `card0-HDMI-A-1`.
-pub(crate) fn is_card_name(name: &str) -> bool {
-    name.strip_prefix("card").is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-
-    #[test]
-    fn only_an_absence_on_this_machine_is_remembered() {
-        let absence = Absence(AtomicU64::new(0));
-        let looks = Cell::new(0);
-        let look = |found: bool| {
-            let looks = &looks;
-            move |_: &Path| {
-                looks.set(looks.get() + 1);
-                found
-            }
-        };
-        assert!(absence.unless_known(Path::new("/"), look(true)));
-        assert!(!absence.unless_known(Path::new("/"), look(false)));
-        assert_eq!(looks.get(), 2);
-        assert!(!absence.unless_known(Path::new("/"), look(true)), "looked again at once");
-        assert!(absence.unless_known(Path::new("/captured/root"), look(true)));
-        assert_eq!(looks.get(), 3);
-    }
 }

@@ -29,6 +29,7 @@ mod nvml;
 mod origin;
 pub mod powercap;
 mod select;
+mod sign;
 mod snapshot;
 mod sums;
 mod textfile;
@@ -49,8 +50,10 @@ pub use visible::JobEnv;
 /// Completes a summary once all sources have told their part: grades the job's figures over all GPUs, names the source
 /// of each figure, and adds energy and shares of the hardware.
 pub fn complete(summary: &mut jobmeter_model::Summary, carbon_g_per_kwh: Option<f64>) {
-    sums::grade(summary);
-    origin::name(summary);
+    if !summary.gpus.is_empty() {
+        sums::grade(summary);
+        origin::name(summary);
+    }
     footprint::estimate(summary, carbon_g_per_kwh);
     hardware::add_ratios(summary);
 }

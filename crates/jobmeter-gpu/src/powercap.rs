@@ -1,7 +1,7 @@
 //! CPU package and DRAM energy from the kernel's powercap files (RAPL). Plain file reading, cheap enough for
 //! every tick. The counters wrap around at a range that the kernel names; the sums here do not.
 
-use crate::textfile;
+use crate::{sign, textfile};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -26,17 +26,19 @@ pub struct PowercapReading {
 pub struct Powercap {
     package: Vec<Domain>,
     dram: Vec<Domain>,
-    package_reason: Option<String>,
-    dram_reason: Option<String>,
+    /// Why the counters that the kernel offers cannot be read.
+    denied: Option<String>,
 }
 
 impl Powercap {
     /// Opens all package and DRAM domains under `root/sys/class/powercap`. Never fails: what is missing has
     /// a reason.
     pub fn open(root: &Path) -> Powercap {
-        let folder = root.join("sys/class/powercap");
         let mut found = Powercap::default();
-        let mut denied = None;
+        if !sign::of_rapl(root) {
+            return found;
+        }
+        let folder = root.join("sys/class/powercap");
         let entries =
             std::fs::read_dir(&folder).map(|list| list.flatten().collect()).unwrap_or_else(|_| Vec::new());
         for entry in entries {
@@ -53,26 +55,22 @@ impl Powercap {
             };
             match Domain::open(&path) {
                 Ok(domain) => list.push(domain),
-                Err(error) => denied = Some(textfile::reason(&path.join("energy_uj"), &error)),
+                Err(error) => found.denied = Some(textfile::reason(&path.join("energy_uj"), &error)),
             }
-        }
-        let missing =
-            |what: &str| denied.clone().unwrap_or_else(|| format!("the kernel offers no RAPL {what} domain"));
-        if found.package.is_empty() {
-            found.package_reason = Some(missing("package"));
-        }
-        if found.dram.is_empty() {
-            found.dram_reason = Some(missing("DRAM"));
         }
         found
     }
 
     pub fn package_reason(&self) -> Option<&str> {
-        self.package_reason.as_deref()
+        self.lack_of(&self.package, "the kernel offers no RAPL package domain")
     }
 
     pub fn dram_reason(&self) -> Option<&str> {
-        self.dram_reason.as_deref()
+        self.lack_of(&self.dram, "the kernel offers no RAPL DRAM domain")
+    }
+
+    fn lack_of<'a>(&'a self, domains: &[Domain], absent: &'static str) -> Option<&'a str> {
+        domains.is_empty().then(|| self.denied.as_deref().unwrap_or(absent))
     }
 
     /// Call at least once per wrap-around: minutes on a busy socket.

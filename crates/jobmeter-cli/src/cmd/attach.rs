@@ -55,8 +55,8 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
         record.finish(&mut summary);
     }
     args.measure.deliver(&summary, record.as_ref());
-    if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {
-        say(&text);
+    if no_gpu && args.measure.verbose {
+        say(&args.measure.gpu.none_found());
     }
     Ok(0)
 }

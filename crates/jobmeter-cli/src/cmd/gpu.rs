@@ -69,23 +69,21 @@ impl GpuArgs {
         listed.map(|_| ()).map_err(|error| format!("--gpu-uuids: {error}"))
     }
 
-    /// Adds the sources; returns what to say with -v where there is no GPU.
-    pub(crate) fn add_to(&self, meter: &mut Meter, job: GpuJob) -> Option<String> {
+    /// Adds the sources; returns whether a GPU was looked for and none found.
+    pub(crate) fn add_to(&self, meter: &mut Meter, job: GpuJob) -> bool {
         let config = self.config(job);
         meter.add_extra(Box::new(PowercapExtra::open(&config.root)));
-        let looked_for = config.looked_for();
         match GpuExtra::start(config) {
-            Ok(Some(extra)) => {
-                meter.add_extra(Box::new(extra));
-                None
-            }
-            Ok(None) if self.no_gpu => None,
-            Ok(None) => Some(format!("jobmeter: no GPU found (looked for {looked_for})")),
-            Err(error) => {
-                meter.warn("gpu", error.to_string());
-                None
-            }
+            Ok(Some(extra)) => meter.add_extra(Box::new(extra)),
+            Ok(None) => return !self.no_gpu,
+            Err(error) => meter.warn("gpu", error.to_string()),
         }
+        false
+    }
+
+    /// What -v says of a run without GPU.
+    pub(crate) fn none_found(&self) -> String {
+        format!("jobmeter: no GPU found (looked for {})", self.config(GpuJob::Started).looked_for())
     }
 
     pub(crate) fn estimate(&self, summary: &mut Summary) {

@@ -173,8 +173,8 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
         record.finish(&mut summary);
     }
     args.measure.deliver(&summary, record.as_ref());
-    if let Some(text) = no_gpu.filter(|_| args.measure.verbose) {
-        say(&text);
+    if no_gpu && args.measure.verbose {
+        say(&args.measure.gpu.none_found());
     }
     Ok(judge(args, summary, ending.shell_code()))
 }

@@ -6,10 +6,10 @@ mod clients;
 mod compute;
 mod fdinfo;
 
-use crate::config::is_card_name;
 use crate::device::GpuDevice;
 use crate::gather::Gather;
 use crate::kfd;
+use crate::sign::is_card_name;
 use card::Card;
 use clients::Clients;
 use std::path::Path;
