@@ -1,7 +1,8 @@
 """Other trackers' interfaces on the jobmeter engine.
 
 `install()` lets `import gpu_tracker`, `import resource_tracker` and `import reseng.monitor` find the
-modules of this package, so that a program needs no change but one call at its start.
+modules of this package, and `from metaflow import track_resources` the decorator of `jobmeter.metaflow`, so that a
+program needs no change but one call at its start.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ __all__ = ["NAMES_FOLDER", "install", "uninstall"]
 # On a process' PYTHONPATH, this folder answers to the names of the other trackers.
 NAMES_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_names")
 
+# Metaflow looks for plugins in all folders of this namespace package; one of ours is in the folder above.
+_PLUGINS = "metaflow_extensions"
+_PLUGINS_FOLDER = os.path.join(NAMES_FOLDER, _PLUGINS)
+
 # Top-level name that programs import, and what answers to it; `reseng` is a package of one module.
 _MODULES: Dict[str, str] = {
     "gpu_tracker": "jobmeter.compat.gpu_tracker",
@@ -35,6 +40,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
         ours = _ours(fullname)
+        if fullname == _PLUGINS:
+            real = importlib.machinery.PathFinder.find_spec(fullname, path)
+            spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+            others = [] if real is None else list(real.submodule_search_locations or ())
+            spec.submodule_search_locations = [_PLUGINS_FOLDER, *(f for f in others if f != _PLUGINS_FOLDER)]
+            return spec
         if fullname == "reseng":
             # Its other modules stay what they are, where the package is installed.
             real = importlib.machinery.PathFinder.find_spec(fullname, path)
@@ -102,6 +113,9 @@ def install(force: bool = False, resource_tracker: Optional[str] = None, workers
                 )
     _forget()
     sys.meta_path.insert(0, _finder)
+    if "metaflow" in sys.modules:
+        # It looked for plugins when it was imported.
+        importlib.import_module("jobmeter.metaflow")
     if workers:
         _reach_workers()
 

@@ -8,7 +8,8 @@ environment variable `JOBMETER_RESOURCE_TRACKER`, for the whole program.
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Optional, Sequence
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 VARIABLE = "JOBMETER_RESOURCE_TRACKER"
 REFERENCE, NEWER = "reference", "0.5"
@@ -16,6 +17,7 @@ TICKS_PER_S = 100
 Row = Dict[str, Any]
 
 _chosen: Optional[str] = None
+_fallback = REFERENCE
 _MEMORY = ("memory", *(f"memory_{n}" for n in ("free", "used", "buffers", "cached", "active", "inactive")))
 _NAMES = {**{name: f"{name}_mib" for name in _MEMORY}, "gpu_vram": "gpu_vram_mib"}
 
@@ -36,7 +38,18 @@ def choose(name: Optional[str]) -> None:
 
 
 def current() -> str:
-    return _chosen or check(os.environ.get(VARIABLE) or REFERENCE)
+    return _chosen or check(os.environ.get(VARIABLE) or _fallback)
+
+
+@contextmanager
+def fallback(layout: str) -> Iterator[None]:
+    """Inside, the layout where neither the program nor the environment chose one."""
+    global _fallback
+    before, _fallback = _fallback, layout
+    try:
+        yield
+    finally:
+        _fallback = before
 
 
 def column(name: str, layout: str) -> str:

@@ -1,0 +1,1 @@
+"""The name that the original's decorator has inside Metaflow."""
