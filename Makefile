@@ -5,10 +5,11 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 CARGO ?= cargo
+TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint licences advisories test test-rust test-python test-browser wheel bench bench-python docs clean
+.PHONY: help build fmt lint licences advisories test test-rust test-python test-browser wheel truth bench bench-python docs clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +58,11 @@ test-python: wheel ## install the wheel into .venv and test it there
 
 test-browser: ## the report in a real browser
 	tools/test-browser
+
+truth: ## what jobmeter says, held against witnesses; best as root: JOBS="make pool" TRUTH_RUNS=10
+	tools/truth-tools target/truth-venv
+	$(CARGO) build --profile $(TRUTH_PROFILE) --locked --package jobmeter-cli --package jobmeter-testkit
+	TRUTH_VENV=$(CURDIR)/target/truth-venv target/$(TRUTH_PROFILE:dev=debug)/jobmeter-truth $(JOBS)
 
 bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time chromium

@@ -45,6 +45,20 @@ pub fn threads(count: u64, ms: u64) {
     }
 }
 
+/// `count` short threads, two at a time: each does a little and ends.
+pub fn churn(count: u64) -> io::Result<()> {
+    for _ in 0..count / 2 {
+        let start = || {
+            std::thread::Builder::new()
+                .stack_size(64 << 10)
+                .spawn(|| std::hint::black_box((0..500).sum::<u64>()))
+        };
+        let (one, two) = (start()?, start()?);
+        let _ = (one.join(), two.join());
+    }
+    Ok(())
+}
+
 /// `count` double-forked daemons, each in a session of its own, burning `ms`. Returns when all have started;
 /// none of them is a child of the caller any more.
 pub fn daemons(count: u64, ms: u64) -> io::Result<()> {

@@ -15,6 +15,7 @@ testkit spawn-short COUNT MS                     children one after the other (f
 testkit spawn-exec COUNT MS                      the same with posix_spawn
 testkit clone-no-sigchld COUNT MS                the same with clone and no exit signal
 testkit threads COUNT MS                         busy threads
+testkit churn COUNT                              short threads, two at a time
 testkit daemons COUNT MS                         double-forked daemons in sessions of their own
 testkit autoreap ignore|nocldwait COUNT MS       children that the kernel reaps into nobody
 testkit leader-exit MS CODE                      main thread gone, another one works
@@ -73,6 +74,7 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
             cpu::threads(given.number(0)?, given.number(1)?);
             Ok(0)
         }
+        "churn" => done(cpu::churn(given.number(0)?)),
         "daemons" => done(cpu::daemons(given.number(0)?, given.number(1)?)),
         "autoreap" => done(cpu::autoreap(given.text(0)?, given.number(1)?, given.number(2)?)),
         "leader-exit" => tree::leader_exit(given.number(0)?, given.number(1)? as i32),

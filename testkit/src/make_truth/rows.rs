@@ -1,0 +1,160 @@
+//! The rows of one run: each figure that somebody witnessed, beside what jobmeter said of it.
+
+use crate::claim::Claim;
+use crate::goals;
+use crate::mode::Mode;
+use crate::run::Outcome;
+use crate::span::Span;
+use crate::truths::{Truths, Window};
+use serde_json::Value;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub figure: String,
+    pub truth: Span,
+    pub claim: Claim,
+    /// Why the claim is false.
+    pub wrong: Option<String>,
+    /// A goal that was missed although nothing false was said.
+    pub missed: Option<String>,
+}
+
+impl Row {
+    fn new(figure: &str, truth: &Span, claim: Claim) -> Row {
+        let wrong = claim.contradiction(truth);
+        Row { figure: figure.to_owned(), truth: truth.clone(), claim, wrong, missed: None }
+    }
+}
+
+pub(crate) fn rows(outcome: &Outcome, truths: &Truths, window: Option<Window>, mode: Mode) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (figure, truth) in truths {
+        let Some((scope, key)) = figure.split_once('.') else { continue };
+        if scope == "phase" {
+            rows.push(phase(&outcome.views, figure, key, truth));
+        } else if let Some(stated) = outcome.summary[scope].get(key) {
+            let mut row = Row::new(figure, truth, Claim::read(stated));
+            if figure == "combined.rss_bytes_max" {
+                let wall_ns = outcome.summary["run"]["wall_ns"].as_f64().unwrap_or_default();
+                row.missed = goals::memory(&row, mode, wall_ns);
+            }
+            rows.push(row);
+        }
+    }
+    rows.push(hardware(&outcome.summary));
+    rows.push(crate::labels::row(&outcome.summary));
+    rows.extend(exit_codes(outcome, window));
+    rows.extend(verdict(outcome));
+    rows
+}
+
+/// Figures of a phase carry the quality of the phase, unless they say their own.
+fn phase(views: &Value, figure: &str, key: &str, truth: &Span) -> Row {
+    let (name, key) = key.split_once('.').unwrap_or((key, ""));
+    let phases = views["phases"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(phase) = phases.iter().find(|phase| phase["name"] == name) else {
+        let mut row = Row::new(figure, truth, Claim::plain(None, "unavailable"));
+        row.wrong = Some("there is no such phase".to_owned());
+        return row;
+    };
+    let claim = match &phase[key] {
+        Value::Object(_) => Claim::read(&phase[key]),
+        number => {
+            let own = phase[&format!("{key}_quality")].as_str();
+            let quality = own.or(phase["quality"].as_str()).unwrap_or("exact");
+            let mut claim = Claim::plain(number.as_f64(), quality);
+            claim.upper = phase[&format!("{key}_upper")].as_f64();
+            claim
+        }
+    };
+    Row::new(figure, truth, claim)
+}
+
+/// No rate above what the machine has: cores, and a second of pressure in a second.
+fn hardware(summary: &Value) -> Row {
+    let mut wrong = Vec::new();
+    let mut check = |name: String, figure: &Value, most: f64| {
+        if let Some(value) = figure["value"].as_f64().filter(|value| *value > most * (1.0 + 1e-9)) {
+            wrong.push(format!("{name} is {value:.3} of {most}"));
+        }
+    };
+    let cores = summary["run"]["system_cores"].as_f64().unwrap_or(1.0);
+    for scope in ["main", "descendants", "combined", "system"] {
+        check(format!("{scope}.cores_used_max"), &summary[scope]["cores_used_max"], cores);
+        check(format!("{scope}.cores_used_mean"), &summary[scope]["cores_used_mean"], cores);
+    }
+    for core in summary["cores"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        check(format!("core {}", core["name"]), &core["figures"]["busy_ratio_max"], 1.0);
+    }
+    for (key, figure) in summary["system"].as_object().into_iter().flatten() {
+        if key.starts_with("psi_") && key.contains("_per_s_") {
+            check(key.clone(), figure, 1e9);
+        }
+    }
+    let truth = Span::new(None, cores, "cores");
+    let mut row = Row::new("rates ≤ hardware", &truth, Claim::read(&summary["system"]["cores_used_max"]));
+    row.wrong = (!wrong.is_empty()).then(|| wrong.join("; "));
+    row
+}
+
+/// Of how many processes the end is known, and whether it is the one that the kernel told.
+fn exit_codes(outcome: &Outcome, window: Option<Window>) -> Option<Row> {
+    let tree = outcome.evidence.tree.as_ref()?;
+    let processes = outcome.views["processes"].as_array()?;
+    let mut known = 0;
+    let mut wrong = Vec::new();
+    for process in processes {
+        let pid = process["pid"].as_i64().unwrap_or_default() as i32;
+        let told = match (process["exit_code"].as_i64(), process["signal"].as_i64()) {
+            (Some(code), _) => (code as i32 & 0xff) << 8,
+            (None, Some(signal)) => signal as i32,
+            (None, None) => continue,
+        };
+        known += 1;
+        // Bit 0x80 says that there was a core file. A pid may have had several ends.
+        let mut ends = tree.ends.iter().filter(|end| end.pid == pid).map(|end| end.status & !0x80);
+        if ends.clone().next().is_some() && !ends.any(|status| status == told) {
+            wrong.push(format!("pid {pid} did not end with status {told:#x}"));
+        }
+    }
+    // Who ended before or after jobmeter looked is not asked for.
+    let is_inside = |unix_ns| window.is_none_or(|(begin, end)| (begin..end).contains(&unix_ns));
+    let total = tree.ends.iter().filter(|end| is_inside(end.unix_ns)).count() as f64;
+    let truth = Span::new(total, total, "proc connector");
+    let mut row = Row::new("exit codes known", &truth, Claim::plain(Some(known as f64), "lower_bound"));
+    row.wrong = (!wrong.is_empty()).then(|| format!("{} of them: {}", wrong.len(), wrong[0]));
+    row.missed = (f64::from(known) < 0.99 * total).then(|| format!("{known} of {total}, wanted 99 %"));
+    if window.is_some() {
+        row.truth.low = None;
+    }
+    Some(row)
+}
+
+/// How the main process ended, by the kernel's event; and that it was the OOM killer where it was.
+fn verdict(outcome: &Outcome) -> Option<Row> {
+    let told = &outcome.summary["verdict"];
+    let pid = outcome.summary["run"]["pid"].as_i64()? as i32;
+    let tree = outcome.evidence.tree.as_ref()?;
+    let status = tree.ends.iter().find(|end| end.pid == pid)?.status;
+    let (code, signal) = (status >> 8 & 0xff, status & 0x7f);
+    let is_oom = outcome.notes.contains_key("oom_killed");
+    let (truth, matches) = match signal {
+        0 => (format!("exited with {code}"), told["kind"] == "exited" && told["exit_code"] == code),
+        _ if is_oom => (format!("OOM killer, signal {signal}"), told["kind"] == "oom_killed"),
+        _ => (format!("signal {signal}"), told["kind"] == "signaled" && told["signal"] == signal),
+    };
+    let words = told["text"].as_str().unwrap_or_default();
+    let claim = Claim::plain(None, told["kind"].as_str().unwrap_or_default());
+    let mut row = Row::new("verdict", &Span::new(None, None, &truth), claim);
+    row.wrong = None;
+    if !matches {
+        let text = format!("'{words}', yet {truth}");
+        // Not to know it is not false; nor is the signal alone, where it was the OOM killer's.
+        if told["kind"] == "unknown" || is_oom && told["kind"] == "signaled" {
+            row.missed = Some(text);
+        } else {
+            row.wrong = Some(text);
+        }
+    }
+    Some(row)
+}

@@ -1,0 +1,2 @@
+# 40,000 short threads in one process.
+"$TESTKIT" churn 40000

@@ -1,0 +1,190 @@
+//! The table: one row for each job and figure, with the worst of its runs, and the summary line.
+
+use crate::mode::Mode;
+use crate::rows::Row;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// A row with the run that it belongs to.
+pub(crate) struct Entry {
+    pub job: &'static str,
+    pub mode: Mode,
+    pub row: Row,
+}
+
+#[derive(Default)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+    /// Runs that could not be judged.
+    pub failed: Vec<String>,
+}
+
+impl Table {
+    pub(crate) fn wrong(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.row.wrong.is_some()).count()
+    }
+
+    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut groups: BTreeMap<(&str, &str), Vec<&Entry>> = BTreeMap::new();
+        for entry in &self.entries {
+            groups.entry((entry.job, &entry.row.figure)).or_default().push(entry);
+        }
+        writeln!(out, "| job | figure | worst of | witness | ours | claim | inside | upper/truth | by |")?;
+        writeln!(out, "|---|---|---|---|---|---|---|---|---|")?;
+        for ((job, figure), entries) in &groups {
+            let Some(worst) = entries.iter().max_by(|one, two| badness(one).total_cmp(&badness(two))) else {
+                continue;
+            };
+            let inside = entries.iter().filter(|entry| entry.row.wrong.is_none()).count();
+            let row = &worst.row;
+            let width = row
+                .claim
+                .width(&row.truth)
+                .filter(|_| figure.contains("rss"))
+                .map(|width| format!("{width:.2}"));
+            writeln!(
+                out,
+                "| {job} | {figure} | {} | {} | {} | {} | {}{inside}/{} | {} | {} |",
+                worst.mode.name(),
+                span(figure, row),
+                number(figure, row.claim.value),
+                claim(figure, row),
+                if inside < entries.len() { "NO " } else { "" },
+                entries.len(),
+                width.unwrap_or_else(|| "–".to_owned()),
+                row.truth.source,
+            )?;
+        }
+        self.print_wrong(out)
+    }
+
+    fn print_wrong(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut wrong: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
+        let mut missed: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
+        for entry in &self.entries {
+            let key = |text: &String| (entry.row.figure.clone(), kind(text));
+            if let Some(text) = &entry.row.wrong {
+                wrong.entry(key(text)).or_default().push(entry);
+            }
+            if let Some(text) = &entry.row.missed {
+                missed.entry(key(text)).or_default().push(entry);
+            }
+        }
+        writeln!(out, "\n### False claims\n")?;
+        for ((figure, _), entries) in &wrong {
+            let first = entries[0];
+            let row = &first.row;
+            let text = row.wrong.as_deref().unwrap_or_default();
+            let (truth, ours) = (span(figure, row), number(figure, row.claim.value));
+            let said = claim(figure, row);
+            writeln!(
+                out,
+                "- {figure}: {text}; witness {truth}, ours {ours} {said} ({} {})",
+                first.job,
+                first.mode.name()
+            )?;
+            writeln!(out, "  in {}", places(entries))?;
+        }
+        writeln!(out, "\n### Goals missed, nothing false\n")?;
+        for ((figure, _), entries) in &missed {
+            let first = entries[0];
+            let text = first.row.missed.as_deref().unwrap_or_default();
+            writeln!(out, "- {figure}: {text} ({} {})", first.job, first.mode.name())?;
+            writeln!(out, "  in {}", places(entries))?;
+        }
+        for failed in &self.failed {
+            writeln!(out, "- not judged: {failed}")?;
+        }
+        writeln!(out)?;
+        for as_user in [false, true] {
+            let line = self.widths(as_user);
+            if !line.is_empty() {
+                writeln!(out, "{line}")?;
+            }
+        }
+        let judged = self.entries.len();
+        writeln!(
+            out,
+            "{} of {judged} claims inside, {} false, {} runs not judged",
+            judged - self.wrong(),
+            self.wrong(),
+            self.failed.len()
+        )
+    }
+
+    /// Median and worst of the upper bound of the memory peak over the truth.
+    fn widths(&self, as_user: bool) -> String {
+        let peaks = self
+            .entries
+            .iter()
+            .filter(|entry| entry.mode.as_user == as_user && entry.row.figure == "combined.rss_bytes_max");
+        let mut widths: Vec<(f64, &Entry)> =
+            peaks.filter_map(|entry| Some((entry.row.claim.width(&entry.row.truth)?, entry))).collect();
+        widths.sort_by(|one, two| one.0.total_cmp(&two.0));
+        let Some((worst, entry)) = widths.last() else { return String::new() };
+        format!(
+            "peak of memory as {}: upper bound over truth, median {:.2}, worst {worst:.2} ({}, {})",
+            if as_user { "an ordinary user" } else { "root" },
+            widths[widths.len() / 2].0,
+            entry.job,
+            entry.mode.name(),
+        )
+    }
+}
+
+/// Numbers differ from run to run; the kind of a contradiction is what comes before them.
+fn kind(text: &str) -> String {
+    let end = text.find(|letter: char| letter.is_ascii_digit() || ":;'".contains(letter));
+    text[..end.unwrap_or(text.len())].to_owned()
+}
+
+/// Jobs with the number of runs and the modes of each.
+fn places(entries: &[&Entry]) -> String {
+    let mut jobs: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for entry in entries {
+        jobs.entry(entry.job).or_default().push(entry.mode.name());
+    }
+    let words = jobs.into_iter().map(|(job, mut modes)| {
+        let runs = modes.len();
+        modes.sort();
+        modes.dedup();
+        format!("{job} ({runs}: {})", modes.join(" "))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// False claims before wide ones.
+fn badness(entry: &Entry) -> f64 {
+    let wrong = if entry.row.wrong.is_some() { 1e9 } else { 0.0 };
+    let missed = if entry.row.missed.is_some() { 1e6 } else { 0.0 };
+    wrong + missed + entry.row.claim.width(&entry.row.truth).unwrap_or_default()
+}
+
+fn span(figure: &str, row: &Row) -> String {
+    match (row.truth.low, row.truth.high) {
+        (Some(low), Some(high)) if low == high => number(figure, Some(low)),
+        (None, None) => row.truth.source.clone(),
+        (low, high) => format!("{} … {}", number(figure, low), number(figure, high)),
+    }
+}
+
+fn claim(figure: &str, row: &Row) -> String {
+    let claim = &row.claim;
+    match (claim.lower, claim.upper) {
+        (None, None) => claim.quality.clone(),
+        (lower, upper) => format!("{} [{}, {}]", claim.quality, number(figure, lower), number(figure, upper)),
+    }
+}
+
+fn number(figure: &str, value: Option<f64>) -> String {
+    let Some(value) = value else { return "?".to_owned() };
+    if figure.contains("_ns") {
+        format!("{:.1} ms", value / 1e6)
+    } else if figure.contains("bytes") {
+        format!("{:.2} MB", value / 1e6)
+    } else if value.fract() == 0.0 {
+        format!("{value}")
+    } else {
+        format!("{value:.3}")
+    }
+}
