@@ -131,6 +131,17 @@ def recommend_server(resources: Mapping[str, Optional[int]], filters: Dict[str, 
     return offer
 
 
+def recommend_servers(resources: Mapping[str, Optional[int]], limit: int) -> List[Dict[str, Any]]:
+    """The cheapest servers of the catalogue that fit, each type once; `LookupError` when none does."""
+    offers: List[Dict[str, Any]] = json.loads(_native.recommend_servers(json.dumps(dict(resources)), limit))
+    return offers
+
+
+def server_price(vendor: str, region: str, type_name: str) -> Optional[float]:
+    """Per hour in the currency of the vendor: in this region, else in the cheapest; `None` for an unknown type."""
+    return _native.server_price(vendor, region, type_name)
+
+
 def server_info() -> Dict[str, Any]:
     """Cores, memory and GPUs of this machine."""
     info: Dict[str, Any] = json.loads(_native.server_info())

@@ -204,7 +204,17 @@ def test_helper_modules_answer_from_the_engine(tmp_path: Path) -> None:
     assert set(nvidia.process_nvidia_smi(None)) == {"gpu_usage", "gpu_vram", "gpu_utilized"}
     found = keeper.get_recommended_cloud_servers(cpu=2, memory=4096)
     assert found[0]["vcpus"] >= 2
+    assert [len(keeper.get_recommended_cloud_servers(2, 4096, n=n)) for n in (0, 1, 5)] == [0, 1, 5]
+    prices = [offer["min_price_ondemand"] for offer in keeper.get_recommended_cloud_servers(cpu=2, memory=4096)]
+    assert len(prices) == 10 and prices == sorted(prices)
+    assert all(offer["gpu_count"] >= 1 for offer in keeper.get_recommended_cloud_servers(1, 1024, gpu=1, vram=8192))
     assert keeper.get_recommended_cloud_servers(cpu=10**6, memory=1) == []
+    price = keeper.get_instance_price("aws", "us-east-1", "m6g.xlarge")
+    assert price == 0.154
+    elsewhere = keeper.get_instance_price("aws", "nowhere-1", "m6g.xlarge")
+    assert elsewhere is not None and elsewhere > 0, "another region, where the wanted one is not known"
+    assert keeper.get_instance_price("aws", "us-east-1", "no-such-type") is None
+    assert keeper.get_instance_price("nobody", "us-east-1", "m6g.xlarge") is None
     with pytest.warns(jobmeter.JobmeterWarning, match="jobmeter does not ask https://keeper"):
         assert keeper.keeper_request("/servers") is None
     (tmp_path / "x").write_text("")

@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use crate::readings::{gpus, process_reading, system_reading};
     #[pymodule_export]
-    use crate::servers::{recommend_resources, recommend_server};
+    use crate::servers::{recommend_resources, recommend_server, recommend_servers, server_price};
     #[pymodule_export]
     use crate::session::{Recording, Session, load, mark_outer};
     #[pymodule_export]

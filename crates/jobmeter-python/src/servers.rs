@@ -39,6 +39,20 @@ pub(crate) fn recommend_server(py: Python<'_>, resources: &str, filters: &str) -
     offer.map(|offer| offer.to_string()).map_err(lookup_error)
 }
 
+/// The `limit` cheapest servers that fit, as a JSON list; the same rules as for one.
+#[pyfunction]
+pub(crate) fn recommend_servers(py: Python<'_>, resources: &str, limit: usize) -> PyResult<String> {
+    let resources = dictionary(resources)?;
+    let offers = py.detach(|| Catalogue::embedded().recommend_dicts(&resources, &Map::new(), limit));
+    offers.map(|offers| Value::Array(offers).to_string()).map_err(lookup_error)
+}
+
+/// The hourly price of a type in a region, else in the cheapest one; `None` for a type that is not in the catalogue.
+#[pyfunction]
+pub(crate) fn server_price(vendor: &str, region: &str, type_name: &str) -> Option<f64> {
+    Catalogue::embedded().price_per_hour(vendor, region, type_name)
+}
+
 pub(crate) fn lookup_error(error: Error) -> PyErr {
     match &error {
         Error::UnknownValue { filter: "filter", .. } => PyTypeError::new_err(error.to_string()),

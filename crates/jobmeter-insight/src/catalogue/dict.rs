@@ -55,19 +55,43 @@ impl Catalogue {
         resources: &Map<String, Value>,
         filters: &Map<String, Value>,
     ) -> Result<Offer, Error> {
-        let mut needs = Filters::from_dict(resources)?;
-        let gpus = u64::from(needs.gpu.unwrap_or(0).max(1));
-        needs.vram_bytes = needs.vram_bytes.map(|total| total.div_ceil(gpus));
-        let wishes = Filters::from_dict(filters)?;
-        let wanted = Filters {
-            cpu: wishes.cpu.max(needs.cpu),
-            memory_bytes: wishes.memory_bytes.max(needs.memory_bytes),
-            gpu: wishes.gpu.max(needs.gpu),
-            vram_bytes: wishes.vram_bytes.max(needs.vram_bytes),
-            ..wishes
-        };
-        self.recommend_server(&wanted)
+        self.recommend_server(&wanted(resources, filters)?)
     }
+
+    /// The `limit` cheapest servers that fit, as dictionaries.
+    pub fn recommend_dicts(
+        &self,
+        resources: &Map<String, Value>,
+        filters: &Map<String, Value>,
+        limit: usize,
+    ) -> Result<Vec<Value>, Error> {
+        let offers = self.find(&wanted(resources, filters)?, limit)?;
+        Ok(offers.iter().map(Offer::to_dict).collect())
+    }
+
+    /// The hourly price of a type of a vendor in its own currency: in the region, else in the cheapest one that has it.
+    /// `None` for a type that the catalogue does not have.
+    pub fn price_per_hour(&self, vendor: &str, region: &str, type_name: &str) -> Option<f64> {
+        let server = self.by_type(&format!("{vendor}/{type_name}")).ok()?;
+        let there = server.prices.iter().find(|price| price.region.eq_ignore_ascii_case(region));
+        let cheapest = || server.prices.iter().min_by(|a, b| a.per_hour.total_cmp(&b.per_hour));
+        there.or_else(cheapest).map(|price| price.per_hour)
+    }
+}
+
+/// What is needed, narrowed by what is wished for.
+fn wanted(resources: &Map<String, Value>, filters: &Map<String, Value>) -> Result<Filters, Error> {
+    let mut needs = Filters::from_dict(resources)?;
+    let gpus = u64::from(needs.gpu.unwrap_or(0).max(1));
+    needs.vram_bytes = needs.vram_bytes.map(|total| total.div_ceil(gpus));
+    let wishes = Filters::from_dict(filters)?;
+    Ok(Filters {
+        cpu: wishes.cpu.max(needs.cpu),
+        memory_bytes: wishes.memory_bytes.max(needs.memory_bytes),
+        gpu: wishes.gpu.max(needs.gpu),
+        vram_bytes: wishes.vram_bytes.max(needs.vram_bytes),
+        ..wishes
+    })
 }
 
 impl Offer {

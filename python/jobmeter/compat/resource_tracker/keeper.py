@@ -15,16 +15,16 @@ def keeper_request(path: str, timeout: int = 2, endpoint: str = "https://keeper.
 
 
 def get_instance_price(vendor_id: str, region_id: str, instance_type: str) -> Optional[float]:
-    """Always `None`, as in the original for a type without a price: the catalogue is not searched by type here."""
-    return None
+    """The on-demand price per hour, in that region or else in another; `None` for a type without one."""
+    return _engine.server_price(vendor_id, region_id, instance_type)
 
 
 def get_recommended_cloud_servers(
     cpu: int, memory: int, gpu: Optional[int] = None, vram: Optional[int] = None, n: int = 10
 ) -> List[Dict[str, Any]]:
-    """The cheapest server of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM, as a list of one."""
+    """The `n` cheapest servers of the catalogue with at least these cores, MiB, GPUs and MiB of VRAM."""
     resources = {"cpu": cpu, "memory": memory, "gpu": gpu or 0, "vram": vram or 0}
     try:
-        return [_engine.recommend_server(resources, {})][:n]
+        return _engine.recommend_servers(resources, max(n, 0))
     except LookupError:
         return []
