@@ -9,7 +9,7 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint licences advisories test test-rust test-python test-browser wheel truth bench bench-python docs clean
+.PHONY: help build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench bench-python docs clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,10 +35,11 @@ advisories: ## no known vulnerability in Cargo.lock: ADVISORY_DB=PATH, or cargo-
 # In this order: what fails fast comes first.
 test: ## set up and run every check
 	@# Packages take a while to come: they do so beside the first checks, and who needs them waits for them.
-	@tools/ensure-packages strace time groovy chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
+	@tools/ensure-packages strace time groovy R=r-base-core chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
 	$(MAKE) lint
 	$(MAKE) test-rust
 	$(MAKE) test-python
+	$(MAKE) test-r
 	$(MAKE) test-browser
 	@echo "All checks passed."
 
@@ -55,6 +56,9 @@ wheel: ## the Python wheel, in dist/
 
 test-python: wheel ## install the wheel into .venv and test it there
 	tools/test-python $(VENV)
+
+test-r: ## install the R package and run its examples and tests, where R can be had
+	tools/test-r
 
 test-browser: ## the report in a real browser
 	tools/test-browser
