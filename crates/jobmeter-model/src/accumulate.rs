@@ -2,6 +2,7 @@
 //! few numbers per column, so that a million ticks weigh as much as one.
 
 use crate::event::{Event, Sink};
+use crate::grade::derived;
 use crate::metric::{Column, EntityKind, Kind, Metric, Scope, Unit};
 use crate::summary::{EntityFigures, Figure, Figures, Quality, Warning};
 use std::collections::{BTreeMap, HashMap};
@@ -320,13 +321,13 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
                 (max, mean) => max.or(mean),
             };
             let (Some(mean_per_s), Some(max_per_s)) = (mean_per_s, max_per_s) else { return };
+            let max_quality = derived(Quality::Sampled, quality);
             if matches!(column.metric, Metric::CpuNs) {
                 let cores = match column.scope {
                     Scope::System => f64::from(by.system_cores),
                     _ => by.expected_cores,
                 };
-                for (name, per_s, quality) in
-                    [("max", max_per_s, Quality::Sampled), ("mean", mean_per_s, quality)]
+                for (name, per_s, quality) in [("max", max_per_s, max_quality), ("mean", mean_per_s, quality)]
                 {
                     figures.insert(format!("{prefix}cores_used_{name}"), Figure::float(per_s / 1e9, quality));
                     figures.insert(
@@ -335,10 +336,10 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
                     );
                 }
             } else if matches!(column.metric, Metric::CoreBusyNs) {
-                figures.insert("busy_ratio_max".to_owned(), Figure::float(max_per_s / 1e9, Quality::Sampled));
+                figures.insert("busy_ratio_max".to_owned(), Figure::float(max_per_s / 1e9, max_quality));
                 figures.insert("busy_ratio_mean".to_owned(), Figure::float(mean_per_s / 1e9, quality));
             } else {
-                figures.insert(format!("{key}_per_s_max"), Figure::float(max_per_s, Quality::Sampled));
+                figures.insert(format!("{key}_per_s_max"), Figure::float(max_per_s, max_quality));
                 figures.insert(format!("{key}_per_s_mean"), Figure::float(mean_per_s, quality));
             }
         }

@@ -4,6 +4,7 @@
 
 pub mod accumulate;
 pub mod event;
+pub mod grade;
 pub mod metric;
 pub mod replay;
 pub mod summary;

@@ -1,226 +1,223 @@
-//! The conservation law: what the living used, plus what the living have waited for, plus what we reaped,
-//! plus what left without an heir. Sampling decides when a number is seen, never whether it is counted.
+//! Conservation of counters. When a process is waited for, the kernel adds its counters to its parent's. So the job has
+//! used what living processes show as their own and as waited-for, plus what we reaped ourselves, plus what was last
+//! read of processes whose account went to nobody. How often somebody looks decides when a number is seen, never
+//! whether it is counted.
 
-use crate::linux::control::Reaped;
+use super::amounts::{Account, Gaps};
+use super::reading::{ProcessReading, Waited};
+use crate::linux::control::Usage;
 use crate::linux::proc::io::Io;
-use crate::linux::sys::timeval_ns;
-use crate::meter::process::{Process, Scale};
-use crate::meter::tree::Tree;
+use jobmeter_model::event::ProcessId;
+use std::collections::HashMap;
 
-/// Cumulative amounts of a process or of many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Account {
-    pub cpu_ns: u64,
-    pub system_ns: u64,
-    pub io: Io,
-    pub faults_minor: u64,
-    pub faults_major: u64,
-    pub switches_voluntary: u64,
-    pub switches_involuntary: u64,
+/// Where the account of a process goes whose parent is no member of the tree any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Its parent ended in the same tick, or orphans are reparented to us: an ancestor has it.
+    PassedUp,
+    Lost,
 }
 
-impl Account {
-    pub(crate) fn add(&mut self, other: &Account) {
-        self.each(other, |mine, theirs| *mine += theirs);
-    }
-
-    /// What was added since `before`; never negative.
-    pub(crate) fn since(mut self, before: &Account) -> Account {
-        self.each(before, |mine, theirs| *mine = mine.saturating_sub(theirs));
-        self
-    }
-
-    fn each(&mut self, other: &Account, apply: impl Fn(&mut u64, u64)) {
-        apply(&mut self.cpu_ns, other.cpu_ns);
-        apply(&mut self.system_ns, other.system_ns);
-        apply(&mut self.io.read_chars_bytes, other.io.read_chars_bytes);
-        apply(&mut self.io.write_chars_bytes, other.io.write_chars_bytes);
-        apply(&mut self.io.read_storage_bytes, other.io.read_storage_bytes);
-        apply(&mut self.io.write_storage_bytes, other.io.write_storage_bytes);
-        apply(&mut self.faults_minor, other.faults_minor);
-        apply(&mut self.faults_major, other.faults_major);
-        apply(&mut self.switches_voluntary, other.switches_voluntary);
-        apply(&mut self.switches_involuntary, other.switches_involuntary);
-    }
-
-    pub(crate) fn user_ns(&self) -> u64 {
-        self.cpu_ns.saturating_sub(self.system_ns)
-    }
+/// The parent of a process that is gone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parent {
+    pub id: ProcessId,
+    pub ignores_children: bool,
+    /// What it had waited for at a tick when the child was certainly not among it.
+    pub waited_before: Waited,
 }
 
-/// A process and the children it has waited for.
-fn with_waited(process: &Process, scale: Scale) -> Account {
-    let stat = &process.stat;
-    let (voluntary, involuntary) = process.switches.unwrap_or_default();
-    Account {
-        cpu_ns: process.cpu_ns + process.waited_ns(scale),
-        system_ns: process.system_ns() + stat.children_system_ticks * scale.tick_ns,
-        io: process.io.unwrap_or_default(),
-        faults_minor: stat.faults_minor + stat.children_faults_minor,
-        faults_major: stat.faults_major + stat.children_faults_major,
-        switches_voluntary: voluntary,
-        switches_involuntary: involuntary,
-    }
-}
+/// Voluntary and involuntary.
+type Switches = (u64, u64);
 
-/// Time that a parent should show as waited-for after its children went.
+/// What a parent must show as waited-for once its children are gone.
+#[derive(Debug)]
 struct Expectation {
-    parent_pid: i32,
-    expected_ns: u64,
-    waited_before_ns: u64,
+    parent: ProcessId,
+    /// Children that went in one tick and have faulted, and the time that was read of them.
+    children: u64,
+    cpu_ns: u64,
+    waited_before: Waited,
     age_ticks: u32,
 }
 
-/// Who has the account of a departed process whose parent is no member any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heir {
-    /// Its parent went in the same tick, or orphans come to us: the account went up the tree.
-    Ancestor,
-    Nobody,
-}
+/// A parent is looked at this many ticks after its children went: its own reading may be older than that.
+const CHECK_AFTER_TICKS: u32 = 2;
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Ledger {
     /// Of processes that we reaped ourselves: exact.
     pub reaped: Account,
-    /// Of processes whose account nobody inherited, as last seen: a lower bound.
-    pub departed: Account,
-    /// Some account was lost: a parent discards its children's, or they left the tree.
+    /// Of processes whose account went to nobody, as last read: a lower bound.
+    pub lost: Account,
+    /// Switches of exited members by the living member that reaped them: it does not show them, and has them in its usage
+    /// only when it is reaped itself.
+    exited_switches: HashMap<i32, Switches>,
+    /// Some account was lost: a parent discards its children's, or a process left the tree.
     pub has_hole: bool,
     pub main_final: Option<Account>,
-    pub main_reaped_usage: Option<libc::rusage>,
+    /// The usage of main, once we reaped it: itself and all it waited for.
+    pub main_usage: Option<Usage>,
     pub main_has_waited: bool,
-    /// Largest ru_maxrss of everything reaped (each covers the children it waited for).
+    /// Largest resident peak of everything reaped; each covers the children that it waited for.
     pub peak_rss_reaped_bytes: u64,
     expectations: Vec<Expectation>,
 }
 
 impl Ledger {
-    /// Everything the job has used up to now.
-    pub(crate) fn combined(&self, tree: &Tree) -> Account {
+    /// Everything the job has used up to now. `living` are the members of the tree, zombies included.
+    pub(crate) fn combined(&self, living: impl Iterator<Item = ProcessReading>) -> Account {
         let mut total = self.reaped;
-        total.add(&self.departed);
-        for process in &tree.processes {
-            total.add(&with_waited(process, tree.scale));
+        total.add(&self.lost);
+        for process in living {
+            total.add(&process.with_waited());
+        }
+        for (voluntary, involuntary) in self.exited_switches.values() {
+            total.switches_voluntary += voluntary;
+            total.switches_involuntary += involuntary;
         }
         total
     }
 
-    /// The main process alone. Bytes: exact while it has waited for no child, since `/proc/PID/io` counts
-    /// waited-for children in; afterwards by its threads, `own_io`.
-    pub(crate) fn main(&self, tree: &Tree, own_io: Option<Io>) -> Option<Account> {
-        match tree.main() {
-            Some(process) => self.main_of(process, tree, own_io),
-            None => self.main_final,
-        }
+    /// The main process alone: as read, or as it was when it left the tree.
+    pub(crate) fn main(&self, main: Option<&ProcessReading>, own_io: Option<Io>) -> Option<Account> {
+        main.map(|main| Ledger::main_of(main, own_io)).or(self.main_final)
     }
 
-    /// As [`Ledger::main`], of a process that may have left the tree.
-    pub(crate) fn main_of(&self, process: &Process, tree: &Tree, own_io: Option<Io>) -> Option<Account> {
-        let mut account = with_waited(process, tree.scale);
-        account.cpu_ns = process.cpu_ns;
-        account.system_ns = process.system_ns();
-        account.faults_minor = process.stat.faults_minor;
-        account.faults_major = process.stat.faults_major;
-        if process.has_waited()
-            && let Some(own_io) = own_io
-        {
-            account.io = own_io;
+    /// As [`Ledger::main`], of a reading. Bytes are its own while it has waited for no child, since `/proc/PID/io`
+    /// includes waited-for children; afterwards those of its living threads, `own_io`.
+    pub(crate) fn main_of(main: &ProcessReading, own_io: Option<Io>) -> Account {
+        let mut account = main.own();
+        if main.waited.is_any() {
+            account.io = own_io.unwrap_or(account.io);
         }
-        Some(account)
+        account
     }
 
-    /// Takes over the account of a process that we reaped. `last` holds what was read of it as a zombie.
-    pub(crate) fn settle_reaped(&mut self, reaped: &Reaped, last: Option<&Process>, own_io: Option<Io>) {
-        let usage = &reaped.usage;
-        let system_ns = timeval_ns(usage.ru_stime);
-        self.reaped.add(&Account {
-            cpu_ns: timeval_ns(usage.ru_utime) + system_ns,
-            system_ns,
-            // The characters are only in /proc/PID/io, read while it was a zombie; storage is in both.
-            io: last.and_then(|process| process.io).unwrap_or(Io {
-                read_storage_bytes: usage.ru_inblock as u64 * 512,
-                write_storage_bytes: usage.ru_oublock as u64 * 512,
-                ..Io::default()
-            }),
-            faults_minor: usage.ru_minflt as u64,
-            faults_major: usage.ru_majflt as u64,
-            switches_voluntary: usage.ru_nvcsw as u64,
-            switches_involuntary: usage.ru_nivcsw as u64,
-        });
-        self.peak_rss_reaped_bytes = self.peak_rss_reaped_bytes.max(usage.ru_maxrss as u64 * 1024);
-        if let Some(process) = last.filter(|process| process.is_main) {
-            let mut own = Account {
-                cpu_ns: process.cpu_ns,
-                system_ns: process.system_ns(),
-                io: process.io.unwrap_or_default(),
-                faults_minor: process.stat.faults_minor,
-                faults_major: process.stat.faults_major,
-                switches_voluntary: usage.ru_nvcsw as u64,
-                switches_involuntary: usage.ru_nivcsw as u64,
-            };
-            if process.has_waited() {
-                own.io = own_io.unwrap_or(own.io);
-                let (voluntary, involuntary) = process.switches.unwrap_or_default();
-                own.switches_voluntary = voluntary;
-                own.switches_involuntary = involuntary;
-            } else {
-                own.cpu_ns = timeval_ns(usage.ru_utime) + system_ns;
-                own.system_ns = system_ns;
-            }
-            self.main_final = Some(own);
-            self.main_has_waited = process.has_waited();
+    /// Takes over the account of a process that we reaped. `last` is what was read of it as a zombie; `zombie_io` are
+    /// the bytes of one that was no member of the tree.
+    pub(crate) fn settle_reaped(
+        &mut self,
+        usage: &Usage,
+        last: Option<&ProcessReading>,
+        zombie_io: Option<Io>,
+        own_io: Option<Io>,
+    ) {
+        let io = last.filter(|last| !last.io_is_refused).and_then(|last| last.io).or(zombie_io);
+        let whole = account_of(usage, io);
+        self.reaped.add(&whole);
+        if let Some(last) = last {
+            self.exited_switches.remove(&last.pid);
         }
+        self.peak_rss_reaped_bytes = self.peak_rss_reaped_bytes.max(usage.peak_rss_bytes);
+        let Some(main) = last.filter(|last| last.is_main) else { return };
+        self.main_has_waited = main.waited.is_any();
+        self.main_final = Some(if self.main_has_waited { Ledger::main_of(main, own_io) } else { whole });
     }
 
-    /// Takes note of a process that is gone and that somebody else reaped: a living member shows its account
-    /// as waited-for, or a member that went in the same tick passed it on; otherwise nobody has it.
-    pub(crate) fn note_departure(&mut self, gone: &Process, tree: &Tree, heir: Heir) {
-        let account = with_waited(gone, tree.scale);
-        let Some(parent) = tree.get(gone.parent_pid) else {
-            if heir == Heir::Nobody {
-                self.departed.add(&account);
+    /// Takes note of a member that somebody else reaped. A living member shows its account as waited-for; otherwise an
+    /// ancestor has it, or nobody.
+    pub(crate) fn note_departure(&mut self, gone: &ProcessReading, parent: Option<&Parent>, fate: Fate) {
+        let mut account = gone.with_waited();
+        if let Some((voluntary, involuntary)) = self.exited_switches.remove(&gone.pid) {
+            account.switches_voluntary += voluntary;
+            account.switches_involuntary += involuntary;
+        }
+        match parent {
+            None if fate == Fate::PassedUp => {}
+            None => {
+                self.lost.add(&account);
                 self.has_hole |= !gone.is_main;
             }
-            return;
-        };
-        if parent.ignores_children {
-            self.departed.add(&account);
-            self.has_hole = true;
-            return;
+            Some(parent) if parent.ignores_children => {
+                self.lost.add(&account);
+                self.has_hole = true;
+            }
+            Some(parent) => {
+                let switches = self.exited_switches.entry(parent.id.pid).or_default();
+                switches.0 += account.switches_voluntary;
+                switches.1 += account.switches_involuntary;
+                // A child that never left its parent's memory (vfork) may have no fault of its own.
+                self.expect(parent, u64::from(account.faults_minor > 0), account.cpu_ns);
+            }
         }
-        match self.expectations.iter_mut().find(|known| known.parent_pid == parent.id.pid) {
+    }
+
+    /// Takes note of a process that was never read, that has run a program of its own, and that a living member should
+    /// have waited for.
+    pub(crate) fn note_unread_departure(&mut self, parent: &Parent) {
+        if parent.ignores_children {
+            self.has_hole = true;
+        } else {
+            self.expect(parent, 1, 0);
+        }
+    }
+
+    fn expect(&mut self, parent: &Parent, children: u64, cpu_ns: u64) {
+        let of_this_tick = |known: &&mut Expectation| known.parent == parent.id && known.age_ticks == 0;
+        match self.expectations.iter_mut().find(of_this_tick) {
             Some(known) => {
-                known.expected_ns += account.cpu_ns;
-                known.age_ticks = 0;
+                known.children += children;
+                known.cpu_ns += cpu_ns;
             }
             None => self.expectations.push(Expectation {
-                parent_pid: parent.id.pid,
-                expected_ns: account.cpu_ns,
-                waited_before_ns: parent.waited_before_ns,
+                parent: parent.id,
+                children,
+                cpu_ns,
+                waited_before: parent.waited_before,
                 age_ticks: 0,
             }),
         }
     }
 
-    /// Whether the parents of the departed show their time by now; what they do not show is kept.
-    pub(crate) fn check_expectations(&mut self, tree: &Tree) {
-        let tolerance_ns = 3 * tree.scale.tick_ns;
-        let departed = &mut self.departed;
-        let has_hole = &mut self.has_hole;
-        self.expectations.retain_mut(|expectation| {
-            expectation.age_ticks += 1;
-            if expectation.age_ticks < 2 {
+    /// Whether the parents of exited processes show them by now. Each exited process has at least one page fault, so
+    /// that a parent with fewer has discarded some account; what is missing of the time that was read is kept.
+    /// `waited_of` is what a living member has waited for; `tolerance_ns` covers the rounding to clock ticks.
+    pub(crate) fn check_expectations(
+        &mut self,
+        waited_of: impl Fn(ProcessId) -> Option<Waited>,
+        tolerance_ns: u64,
+    ) {
+        let (lost, has_hole) = (&mut self.lost, &mut self.has_hole);
+        self.expectations.retain_mut(|expected| {
+            expected.age_ticks += 1;
+            if expected.age_ticks < CHECK_AFTER_TICKS {
                 return true;
             }
-            if let Some(parent) = tree.get(expectation.parent_pid) {
-                let shown_ns = parent.waited_ns(tree.scale).saturating_sub(expectation.waited_before_ns);
-                if shown_ns + tolerance_ns < expectation.expected_ns {
-                    departed.cpu_ns += expectation.expected_ns - shown_ns;
+            if let Some(waited) = waited_of(expected.parent) {
+                let before = &expected.waited_before;
+                let shown_ns = waited.cpu_ns().saturating_sub(before.cpu_ns());
+                if shown_ns + tolerance_ns < expected.cpu_ns {
+                    lost.cpu_ns += expected.cpu_ns - shown_ns;
                     *has_hole = true;
                 }
+                let shown_faults = waited.faults_minor.saturating_sub(before.faults_minor);
+                *has_hole |= shown_faults < expected.children;
             }
             false
         });
     }
 }
+
+/// The account of a reaped process and of all children it waited for. The characters are only in `/proc/PID/io`, read
+/// while it was a zombie; storage is in both.
+fn account_of(usage: &Usage, io: Option<Io>) -> Account {
+    Account {
+        cpu_ns: usage.user_ns + usage.system_ns,
+        system_ns: usage.system_ns,
+        io: io.unwrap_or(Io {
+            read_storage_bytes: usage.read_storage_bytes,
+            write_storage_bytes: usage.write_storage_bytes,
+            ..Io::default()
+        }),
+        faults_minor: usage.faults_minor,
+        faults_major: usage.faults_major,
+        switches_voluntary: usage.switches_voluntary,
+        switches_involuntary: usage.switches_involuntary,
+        gaps: Gaps { chars: io.is_none(), ..Gaps::default() },
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

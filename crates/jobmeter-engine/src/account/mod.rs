@@ -1,5 +1,10 @@
-//! From readings to figures: whose time and bytes they are, how large memory was at most, and how sure that is.
+//! From readings to figures: whose time and bytes they are, how large memory was at most, and how sure that is. Works on
+//! plain readings; nothing here opens a file or asks for the time.
 
+pub(crate) mod amounts;
+pub(crate) mod cpu;
+pub(crate) mod grade;
 pub(crate) mod ledger;
 pub(crate) mod memory;
 pub(crate) mod peaks;
+pub(crate) mod reading;

@@ -2,6 +2,7 @@
 //! the kernel a pid of 0 or below means a process group or "everybody": no such number can be made here, so a
 //! failed fork can never turn into a signal to the whole machine. A test keeps the raw calls out of other files.
 
+use crate::linux::sys::timeval_ns;
 use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroI32;
@@ -56,7 +57,46 @@ pub struct Reaped {
     pub pid: i32,
     pub status: i32,
     /// The process and all children it waited for.
-    pub usage: libc::rusage,
+    pub usage: Usage,
+}
+
+/// `struct rusage` of a reaped process and all children it waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// The largest resident peak among the process and the children it waited for; at least what its parent had
+    /// when it was forked.
+    pub peak_rss_bytes: u64,
+    pub faults_minor: u64,
+    pub faults_major: u64,
+    pub read_storage_bytes: u64,
+    pub write_storage_bytes: u64,
+    pub switches_voluntary: u64,
+    pub switches_involuntary: u64,
+}
+
+impl Usage {
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+}
+
+impl From<libc::rusage> for Usage {
+    fn from(usage: libc::rusage) -> Usage {
+        const BLOCK_BYTES: u64 = 512;
+        Usage {
+            user_ns: timeval_ns(usage.ru_utime),
+            system_ns: timeval_ns(usage.ru_stime),
+            peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
+            faults_minor: usage.ru_minflt as u64,
+            faults_major: usage.ru_majflt as u64,
+            read_storage_bytes: usage.ru_inblock as u64 * BLOCK_BYTES,
+            write_storage_bytes: usage.ru_oublock as u64 * BLOCK_BYTES,
+            switches_voluntary: usage.ru_nvcsw as u64,
+            switches_involuntary: usage.ru_nivcsw as u64,
+        }
+    }
 }
 
 /// A child that has ended and was not reaped yet.
@@ -125,7 +165,7 @@ pub fn reap_any() -> Option<Reaped> {
     // looks at our own.
     unsafe {
         let got = libc::wait4(-1, &raw mut status, libc::__WALL | libc::WNOHANG, usage.as_mut_ptr());
-        (got > 0).then(|| Reaped { pid: got, status, usage: usage.assume_init() })
+        (got > 0).then(|| Reaped { pid: got, status, usage: usage.assume_init().into() })
     }
 }
 
@@ -152,7 +192,7 @@ fn wait4(pid: Pid, flags: libc::c_int) -> io::Result<Option<Reaped>> {
     unsafe {
         let got =
             crate::linux::sys::check(libc::wait4(pid.get(), &raw mut status, flags, usage.as_mut_ptr()))?;
-        Ok((got == pid.get()).then(|| Reaped { pid: got, status, usage: usage.assume_init() }))
+        Ok((got == pid.get()).then(|| Reaped { pid: got, status, usage: usage.assume_init().into() }))
     }
 }
 

@@ -1,8 +1,9 @@
 //! From what was read to the columns of the row: accounts, memory, heads, the group's own count.
 
 use super::own::{METERS_CPU_NS, METERS_THREADS};
+use super::stages::Counters;
 use super::{Meter, Target};
-use crate::account::ledger::Account;
+use crate::account::amounts::Account;
 use crate::linux::cgroup::JobGroup;
 use crate::meter::process::Process;
 use jobmeter_model::metric::{Metric, Scope};
@@ -51,44 +52,40 @@ impl Heads {
 impl Meter {
     pub(super) fn take_base(&mut self) {
         if !matches!(self.target, Target::Child(_)) {
-            self.counters.base = self.counters.ledger.combined(&self.tree);
-            self.counters.base_main =
-                self.counters.ledger.main(&self.tree, self.counters.main_io.own).unwrap_or_default();
-            if self.target == Target::Own {
-                let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
-                for base in [&mut self.counters.base, &mut self.counters.base_main] {
-                    base.cpu_ns = base.cpu_ns.saturating_sub(spent_ns);
-                    base.system_ns = base.system_ns.saturating_sub(spent_ns).min(base.cpu_ns);
-                }
-            }
+            let (main, combined) = self.since_birth();
+            self.counters.base = combined;
+            self.counters.base_main = main.unwrap_or_default();
         }
+    }
+
+    /// What the job has used since its processes began, without what meters inside of it have: `(main, combined)`.
+    fn since_birth(&self) -> (Option<Account>, Account) {
+        let Counters { ledger, main_io, .. } = &self.counters;
+        let main = self.tree.main().map(|main| main.reading(self.tree.scale));
+        let spent_ns = if self.target == Target::Own { METERS_CPU_NS.load(Ordering::Relaxed) } else { 0 };
+        let combined = ledger.combined(self.tree.readings()).without_cpu(spent_ns);
+        let main = ledger.main(main.as_ref(), main_io.own);
+        (main.map(|main| main.without_cpu(spent_ns)), combined)
     }
 
     /// What the job has used since the run began: `(main, combined)`.
     pub(crate) fn accounts(&self) -> (Option<Account>, Account) {
-        let mut combined = self.counters.ledger.combined(&self.tree);
-        let mut main = self.counters.ledger.main(&self.tree, self.counters.main_io.own);
-        if self.target == Target::Own {
-            let spent_ns = METERS_CPU_NS.load(Ordering::Relaxed);
-            for account in [Some(&mut combined), main.as_mut()].into_iter().flatten() {
-                // A meter spends its time in the kernel: what is taken off the whole comes off that part.
-                account.cpu_ns = account.cpu_ns.saturating_sub(spent_ns);
-                account.system_ns = account.system_ns.saturating_sub(spent_ns).min(account.cpu_ns);
-            }
-        }
+        let (main, combined) = self.since_birth();
         (main.map(|main| main.since(&self.counters.base_main)), combined.since(&self.counters.base))
     }
 
     pub(super) fn fill_accounts(&mut self) {
-        self.counters.io_denied |= self.tree.main().is_some_and(|main| main.io_denied && main.io.is_none());
         let (main, combined) = self.accounts();
         let rest = main.map(|main| combined.since(&main));
+        // Without the bytes of main the rest says nothing of the job.
+        let bytes_are_missing = main.is_some_and(|main| main.gaps.chars);
         for (scope, account) in
             [(Scope::Main, main), (Scope::Descendants, rest), (Scope::Combined, Some(combined))]
         {
             for (metric, value) in account_values(account) {
-                if !(self.counters.io_denied && is_io(metric)) {
-                    self.out.row.set_counter(scope, metric, value);
+                match bytes_are_missing && is_io(metric) {
+                    true => self.out.row.set(scope, metric, None),
+                    false => self.out.row.set_counter(scope, metric, value),
                 }
             }
         }
@@ -98,19 +95,22 @@ impl Meter {
         let resident = self.memory.read(&mut self.tree, t_ns);
         // Without any swap nobody needs to be asked.
         let has_swap = self.out.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
-        let mut heads = [Heads::default(); 3];
+        let mut heads = [Heads::default(); Scope::JOB.len()];
         for process in &self.tree.processes {
-            for scope in [if process.is_main { 0 } else { 1 }, 2] {
-                heads[scope].take(process, has_swap);
+            let own_scope = if process.is_main { Scope::Main } else { Scope::Descendants };
+            for scope in [own_scope, Scope::Combined] {
+                heads[scope as usize].take(process, has_swap);
             }
         }
         if self.target == Target::Own {
             let meters = METERS_THREADS.load(Ordering::Relaxed).max(meters_threads);
-            heads[0].threads = heads[0].threads.saturating_sub(meters);
-            heads[2].threads = heads[2].threads.saturating_sub(meters);
+            for scope in [Scope::Main, Scope::Combined] {
+                let heads = &mut heads[scope as usize];
+                heads.threads = heads.threads.saturating_sub(meters);
+            }
         }
-        for (index, scope) in Scope::JOB.into_iter().enumerate() {
-            let (heads, memory) = (&heads[index], &resident[index]);
+        for scope in Scope::JOB {
+            let (heads, memory) = (&heads[scope as usize], &resident[scope as usize]);
             self.out.row.set(scope, Metric::RssBytes, heads.of_showing_memory(memory.total_bytes));
             self.out.row.set(scope, Metric::RssPrivateBytes, heads.of_showing_memory(memory.private_bytes));
             self.out.row.set(scope, Metric::RssSharedBytes, heads.of_showing_memory(memory.shared_bytes));
@@ -136,7 +136,7 @@ impl Meter {
     }
 }
 
-pub(crate) fn is_io(metric: Metric) -> bool {
+fn is_io(metric: Metric) -> bool {
     matches!(
         metric,
         Metric::ReadCharsBytes

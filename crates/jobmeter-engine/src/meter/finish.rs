@@ -1,14 +1,19 @@
 //! From the meter to the summary: final figures, their quality and their bounds.
 
-use super::grades::CpuTotal;
-use super::{Meter, Target, account_values, is_io};
-use crate::account::ledger::Account;
+use super::process::Process;
+use super::stages::Witnesses;
+use super::{Meter, OUT_OF_DESCRIPTORS, Target, account_values};
+use crate::account::amounts::{Account, share_out};
+use crate::account::cpu::CpuEvidence;
+use crate::account::grade::{self, CounterSigns};
+use crate::linux::cgroup::JobGroup;
 use crate::linux::sys;
 use jobmeter_model::accumulate::{AllFigures, Divisors};
 use jobmeter_model::event::Event;
+use jobmeter_model::grade::lower_derived;
 use jobmeter_model::metric::{EntityKind, Metric, Scope};
 use jobmeter_model::summary::{
-    EntityFigures, Limits, Overhead, RunInfo, SCHEMA_VERSION, Source, Summary, Verdict,
+    EntityFigures, Figure, Limits, Overhead, Quality, RunInfo, SCHEMA_VERSION, Source, Summary, Verdict,
 };
 
 /// What the caller knows at the end.
@@ -25,8 +30,7 @@ pub struct Ending {
 pub struct Settled {
     ending: Ending,
     wall_ns: u64,
-    cpu: CpuTotal,
-    has_main: bool,
+    signs: CounterSigns,
     extras: Vec<(Vec<Source>, Vec<EntityFigures>)>,
     overhead: Overhead,
 }
@@ -59,20 +63,49 @@ impl Meter {
         self.end_events();
         self.note_unshown();
         let (main, combined) = self.accounts();
-        let cpu = self.settle_cpu(combined);
-        self.emit_settled(main, combined, &cpu, wall_ns);
+        let evidence = self.cpu_evidence(combined);
+        let cpu = evidence.settle();
+        self.counters.accounts_are_short = cpu.accounts_are_short;
+        let signs = CounterSigns {
+            cpu,
+            main: main.map(|main| main.gaps),
+            main_has_waited: self.main_has_waited(),
+            was_alone: self.was_alone(),
+            combined: combined.gaps,
+        };
+        self.emit_settled(main, combined, &signs, wall_ns);
         let extras = self.finish_extras();
-        Settled { ending, wall_ns, cpu, has_main: main.is_some(), extras, overhead: self.overhead() }
+        Settled { ending, wall_ns, signs, extras, overhead: self.overhead() }
+    }
+
+    /// What is known of the CPU time of the whole job.
+    fn cpu_evidence(&self, combined: Account) -> CpuEvidence {
+        let Witnesses { group, clocks, .. } = &self.witnesses;
+        let discards = self.doubts.may_discard && !self.events_are_complete();
+        CpuEvidence {
+            combined,
+            group: group.as_ref().and_then(JobGroup::cpu),
+            perf_clock_ns: clocks.total_ns(),
+            missed_processes: self.doubts.is_partial.then_some(OUT_OF_DESCRIPTORS),
+            has_hole: self.counters.ledger.has_hole || discards,
+            end_is_missing: matches!(self.target, Target::Attached(_)) && !self.has_main(),
+            tick_ns: self.tree.scale.tick_ns,
+            rounded_before: self.counters.base.gaps.rounded,
+            thread_loss_ns: 0,
+        }
     }
 
     /// The part of the end that can: nothing is read any more.
     pub fn sum_up(&mut self, info: &RunInfo, settled: Settled) -> Summary {
-        let Settled { ending, wall_ns, cpu, has_main, extras, overhead } = settled;
+        let Settled { ending, wall_ns, signs, extras, overhead } = settled;
         let mut figures = self.out.sums.figures(self.divisors(info, wall_ns));
-        self.grade_counters(&mut figures, has_main, &cpu);
+        signs.grade(&mut figures);
         self.grade_memory(&mut figures, ending.fork_floor_bytes);
         self.grade_counts(&mut figures);
-        self.grade_partial(&mut figures);
+        if self.doubts.is_partial {
+            grade::grade_partial(&mut figures, OUT_OF_DESCRIPTORS);
+        }
+        figures.scopes.values_mut().for_each(lower_derived);
         let mut summary = self.assemble(info, ending.verdict, ending.limits, figures, wall_ns);
         summary.overhead = overhead;
         for (sources, entities) in extras {
@@ -86,29 +119,24 @@ impl Meter {
         Divisors { expected_cores: info.expected_cores, system_cores: info.system_cores, wall_ns }
     }
 
-    fn emit_settled(&mut self, main: Option<Account>, combined: Account, cpu: &CpuTotal, wall_ns: u64) {
-        // The group and the ledger differ by microseconds: what a tick has shown stands. Not where it was taken in
-        // by a process that passed from one account to another while it looked.
-        let settled_ns = cpu.total_ns.max(combined.cpu_ns);
-        let shown_ns = self.out.row.get(Scope::Combined, Metric::CpuNs).unwrap_or_default();
-        let is_close = shown_ns <= settled_ns + settled_ns / 500 + 2_000_000;
-        let cpu_ns = if is_close { settled_ns.max(shown_ns) } else { settled_ns };
-        let settled = Account { cpu_ns, system_ns: cpu.system_ns, ..combined };
+    fn emit_settled(&mut self, main: Option<Account>, combined: Account, signs: &CounterSigns, wall_ns: u64) {
+        let shown_ns = self.out.row.get(Scope::Combined, Metric::CpuNs);
+        let whole = signs.cpu.whole(combined, shown_ns);
         // Without a child ever, main is the whole: sources that differ by nanoseconds make no descendants.
-        let main = if self.was_alone() { main.map(|_| settled) } else { main };
-        let rest = main.map(|main| settled.since(&main));
+        let shares = match main {
+            Some(_) if self.was_alone() => Some((whole, whole.since(&whole))),
+            main => main.map(|main| share_out(&whole, main)),
+        };
+        let (main, rest) = shares.unzip();
         self.out.define_columns();
         let mut values = Vec::with_capacity(33);
         for (scope, account) in
-            [(Scope::Main, main), (Scope::Descendants, rest), (Scope::Combined, Some(settled))]
+            [(Scope::Main, main), (Scope::Descendants, rest), (Scope::Combined, Some(whole))]
         {
             for (metric, value) in account_values(account) {
-                let is_unread = self.doubts.is_main_missing
-                    && matches!(metric, Metric::ReadCharsBytes | Metric::WriteCharsBytes);
-                if is_unread || (self.counters.io_denied && is_io(metric)) {
-                    continue;
-                }
-                if let (Some(index), Some(value)) = (self.out.row.index(scope, metric), value) {
+                if let (Some(index), Some(value)) = (self.out.row.index(scope, metric), value)
+                    && signs.is_known(scope, metric)
+                {
                     values.push((index as u32, value));
                 }
             }
@@ -122,12 +150,20 @@ impl Meter {
             && !self.main_has_waited()
             && self.out.sums.processes_seen <= 1
             && !self.peaks.has_unseen
+            && (!self.counters.accounts_are_short || self.events_are_complete())
     }
 
     pub(super) fn main_has_waited(&self) -> bool {
-        match (self.tree.main(), &self.counters.ledger.main_reaped_usage) {
-            (Some(main), _) => main.has_waited(),
-            (None, _) => self.counters.ledger.main_has_waited,
+        self.tree.main().map_or(self.counters.ledger.main_has_waited, Process::has_waited)
+    }
+
+    /// The number of processes is exact where none can have been missed.
+    fn grade_counts(&self, all: &mut AllFigures) {
+        if let Some(figures) = all.scopes.get_mut(&Scope::Combined)
+            && (self.was_alone() || self.events_are_complete())
+        {
+            let count = Figure::int(self.out.sums.processes_seen, Quality::Exact);
+            figures.insert("processes_total".to_owned(), count);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Processes that come and go: each has one start and one end, and its account is settled when it leaves.
 
 use super::{Meter, Target};
-use crate::account::ledger::Heir;
+use crate::account::ledger::{Fate, Ledger, Parent};
 use crate::linux::control::{self, Pid, Reaped};
-use crate::linux::proc::stat::name_text;
+use crate::linux::proc::{self, stat::name_text};
 use crate::linux::sys;
 use crate::meter::process::Process;
 use jobmeter_model::event::Event;
@@ -23,24 +23,33 @@ impl Meter {
         let orphans_come_to_us = matches!(self.target, Target::Child(_));
         let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
         let went_together = parent_pid.is_some_and(|parent_pid| self.changes.departed.contains(&parent_pid));
-        let heir = if orphans_come_to_us || went_together { Heir::Ancestor } else { Heir::Nobody };
-        self.depart_to(heir, pid, now_ns);
+        let fate = if orphans_come_to_us || went_together { Fate::PassedUp } else { Fate::Lost };
+        self.depart_to(fate, pid, now_ns);
     }
 
     /// The main process was reaped behind our back: its account is what was last read of it.
     pub(crate) fn lose_main(&mut self, reason: &str) {
         self.counters.ledger.has_hole = true;
-        self.depart_to(Heir::Nobody, self.main_pid(), sys::monotonic_ns());
+        self.depart_to(Fate::Lost, self.main_pid(), sys::monotonic_ns());
         self.warn("unreaped", format!("{reason}: what it used after the last tick is missing"));
     }
 
-    fn depart_to(&mut self, heir: Heir, pid: i32, now_ns: u64) {
+    fn depart_to(&mut self, fate: Fate, pid: i32, now_ns: u64) {
         let Some(gone) = self.tree.remove(pid) else { return };
-        self.counters.ledger.note_departure(&gone, &self.tree, heir);
+        let reading = gone.reading(self.tree.scale);
+        // A younger process has the pid of a parent that is gone.
+        let parent = self.tree.get(gone.parent_pid);
+        let parent = parent.filter(|parent| parent.id.start_ticks <= gone.id.start_ticks);
+        let parent = parent.map(|parent| Parent {
+            id: parent.id,
+            ignores_children: parent.ignores_children,
+            waited_before: parent.waited_before[0],
+        });
+        let ledger = &mut self.counters.ledger;
+        ledger.note_departure(&reading, parent.as_ref(), fate);
         if gone.is_main {
-            self.counters.ledger.main_has_waited = gone.has_waited();
-            self.counters.ledger.main_final =
-                self.counters.ledger.main_of(&gone, &self.tree, self.counters.main_io.own);
+            ledger.main_has_waited = gone.has_waited();
+            ledger.main_final = Some(Ledger::main_of(&reading, self.counters.main_io.own));
         }
         let end_ns = self.end_of_gone(pid, now_ns);
         self.emit_end(self.since_start_ns(end_ns), &gone, None);
@@ -68,7 +77,7 @@ impl Meter {
         }
         let known_peak = process.peak_rss_bytes;
         let peak_rss_bytes = match reaped {
-            Some(reaped) if !process.has_waited() => known_peak.max(reaped.usage.ru_maxrss as u64 * 1024),
+            Some(reaped) if !process.has_waited() => known_peak.max(reaped.usage.peak_rss_bytes),
             _ => known_peak,
         };
         let own_io = process.io.filter(|_| !process.has_waited());
@@ -124,11 +133,13 @@ impl Meter {
         }
     }
 
-    /// A parent that has waited for children which never showed in a tick.
+    /// Signs of children that no tick has shown: their parent has waited for them, or lets the kernel discard them.
     pub(super) fn notice_unseen_children(&mut self) {
-        let unseen =
-            self.tree.processes.iter().any(|process| process.has_waited() && !process.has_had_children);
-        self.peaks.has_unseen |= unseen;
+        for process in &self.tree.processes {
+            self.peaks.has_unseen |= process.has_waited() && !process.has_had_children;
+            self.counters.ledger.has_hole |= process.ignores_children && process.has_had_children;
+            self.doubts.may_discard |= process.ignores_children;
+        }
     }
 
     /// Those that left after the last tick.
@@ -149,27 +160,34 @@ impl Meter {
         let pid = child.get();
         let now_ns = sys::monotonic_ns();
         self.follow_events(false);
-        let mut own_io = None;
-        if let Some((process, buffer)) = self.tree.get_mut(pid) {
-            let scale = crate::meter::process::Scale::of_this_machine();
-            process.read_fast(scale, buffer);
-            if !process.is_final {
-                process.read_slow(now_ns, buffer);
+        let scale = self.tree.scale;
+        let (mut own_io, mut zombie_io) = (None, None);
+        match self.tree.get_mut(pid) {
+            Some((process, buffer)) => {
+                process.read_fast(scale, buffer);
+                if !process.is_final {
+                    process.read_slow(now_ns, buffer);
+                }
+                if process.is_main && process.has_waited() {
+                    own_io = process.read_own_io(buffer);
+                }
             }
-            if process.is_main && process.has_waited() {
-                own_io = process.read_own_io(buffer);
+            // Only this file knows the characters that it read and wrote.
+            None => {
+                let text = sys::read_proc(pid, "io", &mut self.tree.buffer);
+                zombie_io = text.ok().and_then(proc::io::parse);
             }
         }
         let Some(reaped) = control::reap(child)? else { return Ok(None) };
         let gone = self.tree.remove(pid);
-        let is_main = gone.as_ref().is_some_and(|process| process.is_main);
+        self.counters.main_io.own = own_io.or(self.counters.main_io.own);
+        let last = gone.as_ref().map(|process| process.reading(scale));
+        let is_main = pid == self.main_pid();
+        let ledger = &mut self.counters.ledger;
         if is_main {
-            self.counters.main_io.own = own_io.or(self.counters.main_io.own);
+            ledger.main_usage = Some(reaped.usage);
         }
-        if pid == self.main_pid() {
-            self.counters.ledger.main_reaped_usage = Some(reaped.usage);
-        }
-        self.counters.ledger.settle_reaped(&reaped, gone.as_ref(), self.counters.main_io.own);
+        ledger.settle_reaped(&reaped.usage, last.as_ref(), zombie_io, self.counters.main_io.own);
         match &gone {
             Some(process) => {
                 let end_ns = self.end_of_gone(pid, now_ns);

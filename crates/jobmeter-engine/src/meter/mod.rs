@@ -3,7 +3,6 @@
 mod extra;
 mod fill;
 pub(crate) mod finish;
-mod grades;
 pub mod layout;
 mod lives;
 mod output;
@@ -33,7 +32,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 pub use extra::{Extra, Member};
-pub(crate) use fill::{account_values, is_io};
+pub(crate) use fill::account_values;
 pub use own::{OwnThread, forget_meters_of_parent};
 
 pub(crate) const OUT_OF_DESCRIPTORS: &str =
@@ -133,7 +132,7 @@ impl Meter {
 
     /// Where no group could be made: counts from now on what parents that ignore their children throw away.
     pub fn open_inherited_clocks(&mut self) {
-        let used_ns = self.counters.ledger.combined(&self.tree).cpu_ns;
+        let used_ns = self.counters.ledger.combined(self.tree.readings()).cpu_ns;
         let pids = self.tree.processes.iter().map(|process| process.id.pid);
         self.witnesses.clocks = InheritedClocks::open(used_ns, pids);
     }

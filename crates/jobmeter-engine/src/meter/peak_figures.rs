@@ -13,7 +13,7 @@ impl Meter {
             all.scopes.get(&scope).and_then(|figures| figures.get(key)).and_then(Figure::as_u64)
         };
         let reaped_bytes = Some(self.counters.ledger.peak_rss_reaped_bytes)
-            .filter(|bytes| self.counters.ledger.main_reaped_usage.is_some() && *bytes > 0);
+            .filter(|bytes| self.counters.ledger.main_usage.is_some() && *bytes > 0);
         // Below the floor the kernel's mark may be ours at the fork, not the job's.
         let job_mark = reaped_bytes.filter(|bytes| *bytes > fork_floor_bytes);
         let is_alone = self.was_alone();
@@ -50,7 +50,7 @@ impl Meter {
         let (combined_figure, descendants_figure) = if is_alone {
             (main_figure.clone(), Figure::int(0, Quality::Exact))
         } else {
-            let largest = reaped_bytes.filter(|_| !self.counters.ledger.has_hole);
+            let largest = reaped_bytes.filter(|_| !self.counters.accounts_are_short);
             let upper = self.peaks.upper(largest, group_peak, self.events_are_complete(), lag_bytes);
             let above = |lower: u64, bytes: Option<u64>| bytes.map(|bytes| bytes.max(lower) + lag_bytes);
             let figure = |lower: u64| Figure {

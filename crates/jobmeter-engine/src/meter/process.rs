@@ -1,5 +1,6 @@
 //! One process under the meter: its kept-open descriptors and what was last read of it.
 
+use crate::account::reading::{ProcessReading, Waited};
 use crate::linux::proc::{io, smaps, stat, statm, status};
 use crate::linux::sys::{self, PathBuffer};
 use jobmeter_model::event::ProcessId;
@@ -65,8 +66,8 @@ pub struct Process {
     pub rss_at_birth_bytes: u64,
     /// Waited-for children included.
     pub io: Option<io::Io>,
-    /// The kernel does not let us see its bytes (another user's process).
-    pub io_denied: bool,
+    /// The last read of its bytes was refused (another user's process), although it was there.
+    pub io_is_refused: bool,
     pub peak_rss_bytes: u64,
     /// The high-water mark at the moment of attaching: older than the run.
     pub peak_rss_before_bytes: u64,
@@ -75,8 +76,9 @@ pub struct Process {
     pub ignores_children: bool,
     pub rollup: Option<RollupReading>,
     pub has_had_children: bool,
-    /// Waited-for time at the tick before, to see whether departed children were credited.
-    pub waited_before_ns: u64,
+    /// What it had waited for at the end of the last tick and of the one before, to see whether exited children were
+    /// added to it.
+    pub(crate) waited_before: [Waited; 2],
     /// They were read after the end: nothing in them can change any more.
     pub is_final: bool,
     /// When `stat`, `io` and `status` were last read.
@@ -147,7 +149,7 @@ impl Process {
             borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
             rss_at_birth_bytes: 0,
             io: None,
-            io_denied: false,
+            io_is_refused: false,
             peak_rss_bytes: 0,
             peak_rss_before_bytes: 0,
             swap_bytes: None,
@@ -155,7 +157,7 @@ impl Process {
             ignores_children: false,
             rollup: None,
             has_had_children: false,
-            waited_before_ns: 0,
+            waited_before: [Waited::default(); 2],
             is_final: false,
             slow_at_ns: 0,
             cpu_at_stat_ns: NEVER,
@@ -305,8 +307,14 @@ impl Process {
         self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
         let (pid, keep) = (self.id.pid, self.keeps_all);
         match read_kept(&mut self.io_file, keep, pid, "io", buffer) {
-            Ok(text) => self.io = io::parse(text).or(self.io),
-            Err(error) => self.io_denied |= error.kind() == std::io::ErrorKind::PermissionDenied,
+            Ok(text) => {
+                self.io = io::parse(text).or(self.io);
+                self.io_is_refused = false;
+            }
+            // Gone is no refusal, and a shortage of descriptors passes.
+            Err(error) => {
+                self.io_is_refused |= error.raw_os_error() != Some(libc::ESRCH) && !sys::is_shortage(&error);
+            }
         }
         // Of what has ended only the parent's account tells more.
         if !self.is_final
@@ -412,9 +420,14 @@ impl Process {
         by_last_ns.map_or(by_size_ns, |by_last_ns| by_last_ns.min(by_size_ns))
     }
 
-    /// Time of the children this process has waited for; whole ticks.
-    pub fn waited_ns(&self, scale: Scale) -> u64 {
-        (self.stat.children_user_ticks + self.stat.children_system_ticks) * scale.tick_ns
+    /// What it has got from the children that it waited for.
+    pub(crate) fn waited(&self, scale: Scale) -> Waited {
+        Waited {
+            user_ns: self.stat.children_user_ticks * scale.tick_ns,
+            system_ns: self.stat.children_system_ticks * scale.tick_ns,
+            faults_minor: self.stat.children_faults_minor,
+            faults_major: self.stat.children_faults_major,
+        }
     }
 
     /// Whether any child was ever waited for: every process that ever ran has faulted at least once.
@@ -422,13 +435,28 @@ impl Process {
         self.stat.children_faults_minor > 0
     }
 
-    /// The kernel-mode part of `cpu_ns`, by the proportion that `stat` shows.
-    pub fn system_ns(&self) -> u64 {
-        let (user, system) = (self.stat.user_ticks, self.stat.system_ticks);
-        if user + system == 0 {
-            return 0;
+    /// Its counters, as last read.
+    pub(crate) fn reading(&self, scale: Scale) -> ProcessReading {
+        ProcessReading {
+            pid: self.id.pid,
+            parent_pid: self.parent_pid,
+            is_main: self.is_main,
+            cpu_ns: self.cpu_ns,
+            user_ticks: self.stat.user_ticks,
+            system_ticks: self.stat.system_ticks,
+            waited: self.waited(scale),
+            io: self.io,
+            io_is_refused: self.io_is_refused,
+            faults_minor: self.stat.faults_minor,
+            faults_major: self.stat.faults_major,
+            switches: self.switches,
+            ignores_children: self.ignores_children,
         }
-        (u128::from(self.cpu_ns) * u128::from(system) / u128::from(user + system)) as u64
+    }
+
+    /// At the end of a tick: see `waited_before`.
+    pub(crate) fn remember_waited(&mut self, scale: Scale) {
+        self.waited_before = [self.waited(scale), self.waited_before[0]];
     }
 
     pub fn is_zombie(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The parts of a meter's state that belong together, each named after what it is for.
 
-use crate::account::ledger::{Account, Ledger};
+use crate::account::amounts::Account;
+use crate::account::ledger::Ledger;
 use crate::linux::cgroup::JobGroup;
 use crate::linux::perf_clock::InheritedClocks;
 use crate::linux::perf_ring::Follower;
@@ -66,8 +67,8 @@ pub(crate) struct Counters {
     pub base: Account,
     pub base_main: Account,
     pub main_io: MainIo,
-    /// Bytes of some process could not be read: none are reported rather than too few.
-    pub io_denied: bool,
+    /// Set at the end: some processes' accounts are missing from the sums, so that a process may have gone unnoticed.
+    pub accounts_are_short: bool,
 }
 
 /// The bytes of main without its waited-for children, which `/proc/PID/io` includes.
@@ -101,6 +102,8 @@ pub(crate) struct OwnShare {
 pub(crate) struct Doubts {
     /// Descriptors ran out: processes may have been missed.
     pub is_partial: bool,
+    /// A process ignores SIGCHLD and may have forked: the kernel reaps its children into nobody's account.
+    pub may_discard: bool,
     /// Our child could not be read when it started; it is tried again until it can.
     pub is_main_missing: bool,
 }

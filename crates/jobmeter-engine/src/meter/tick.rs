@@ -3,7 +3,7 @@
 use super::own::{self, METERS_CPU_NS, METERS_THREADS};
 use super::{Meter, OUT_OF_DESCRIPTORS, Target};
 use crate::linux::sys;
-use jobmeter_model::event::{Event, MarkKind};
+use jobmeter_model::event::{Event, MarkKind, ProcessId};
 use std::sync::atomic::Ordering;
 
 /// The machine is read at most this often: its counters move in 10 ms ticks. A shade below a tenth of a second, so
@@ -13,6 +13,9 @@ const SYSTEM_PERIOD_NS: u64 = 90_000_000;
 /// At the end a reading that is younger than this is as good as a new one: its files are read one after the
 /// other, which itself takes a part of that time.
 const FRESH_NS: u64 = 1_000_000;
+
+/// Time that a parent shows of its children may be short of what they had by this many clock ticks.
+const TICKS_OF_ROUNDING: u64 = 3;
 
 /// How much a tick reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +144,12 @@ impl Meter {
         self.note_renamed(t_ns);
         self.check_ended();
         self.sweep_lost(now_ns);
-        self.counters.ledger.check_expectations(&self.tree);
+        let (tree, scale) = (&self.tree, self.tree.scale);
+        let waited_of = |id: ProcessId| {
+            let parent = tree.get(id.pid).filter(|parent| parent.id == id);
+            parent.map(|parent| parent.waited(scale))
+        };
+        self.counters.ledger.check_expectations(waited_of, TICKS_OF_ROUNDING * scale.tick_ns);
         self.read_main_io(now_ns, depth == Depth::Last);
         self.notice_unseen_children();
         if is_full {
@@ -159,7 +167,7 @@ impl Meter {
         }
         let scale = self.tree.scale;
         for process in &mut self.tree.processes {
-            process.waited_before_ns = process.waited_ns(scale);
+            process.remember_waited(scale);
         }
     }
 

@@ -2,6 +2,7 @@
 //! keyed by pid and start time. Orphans come to us when we are the subreaper, and stay members wherever else
 //! they are re-parented once they were seen.
 
+use crate::account::reading::ProcessReading;
 use crate::linux::control::Pid;
 use crate::linux::descriptors::Descriptors;
 use crate::linux::sys::{self, PathBuffer};
@@ -116,6 +117,11 @@ impl Tree {
 
     pub fn main(&self) -> Option<&Process> {
         self.processes.iter().find(|process| process.is_main)
+    }
+
+    /// The counters of all members, as last read.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = ProcessReading> {
+        self.processes.iter().map(|process| process.reading(self.scale))
     }
 
     pub fn get(&self, pid: i32) -> Option<&Process> {

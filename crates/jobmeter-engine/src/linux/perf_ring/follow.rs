@@ -4,9 +4,10 @@
 use super::PerfRing;
 use super::lives::{Change, Life, Lives};
 use super::record::Record;
+use crate::account::ledger::Parent;
 use crate::linux::control::Reaped;
 use crate::linux::proc::stat::{self, name_text};
-use crate::linux::sys::{self, timeval_ns};
+use crate::linux::sys;
 use crate::meter::Meter;
 use crate::meter::process::{Presence, read_thread_children};
 use jobmeter_model::event::{Event, ProcessId};
@@ -308,6 +309,17 @@ impl Meter {
 
     /// A process that began and ended without being met by a tick.
     fn tell_passed(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
+        let is_reaped = follower.obituaries.iter().any(|obituary| obituary.reaped.pid == pid);
+        if life.has_run_a_program()
+            && !is_reaped
+            && let Some(parent) = self.tree.get(life.parent_pid)
+        {
+            // Its record comes some time after its end: its parent may have been read since.
+            let waited_before = parent.waited_before[1];
+            let (id, ignores_children) = (parent.id, parent.ignores_children);
+            let parent = Parent { id, ignores_children, waited_before };
+            self.counters.ledger.note_unread_departure(&parent);
+        }
         if !self.may_tell(follower, 2) {
             self.out.sums.processes_seen += 1;
             return;
@@ -316,9 +328,9 @@ impl Meter {
         let reaped = obituary.map(|index| follower.obituaries.swap_remove(index).reaped);
         // What it waited for is in its usage too: only where it forked nobody is it all its own.
         let own = reaped.filter(|_| !life.has_forked).map(|reaped| reaped.usage);
-        let cpu_ns = own.map(|usage| timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime));
+        let cpu_ns = own.map(|usage| usage.cpu_ns());
         let cpu_ns = cpu_ns.or(life.last_cpu_ns);
-        let peak_rss_bytes = own.map(|usage| usage.ru_maxrss as u64 * 1024);
+        let peak_rss_bytes = own.map(|usage| usage.peak_rss_bytes);
         let start_ticks = life.start_ticks;
         let id = ProcessId { pid, start_ticks };
         let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());

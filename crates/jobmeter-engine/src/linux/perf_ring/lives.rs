@@ -23,6 +23,12 @@ pub(super) struct Life {
     exec_ns: Option<u64>,
 }
 
+impl Life {
+    pub(super) fn has_run_a_program(&self) -> bool {
+        self.exec_ns.is_some()
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// A process whose start is in the record.
