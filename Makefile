@@ -9,7 +9,7 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench bench-python docs clean
+.PHONY: help build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench bench-python docs check-cross check-platforms clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,12 @@ bench-python: wheel ## what the Python package costs, as Markdown tables
 
 docs: ## the reference pages that are generated from the sources
 	$(CARGO) doc --workspace --no-deps --locked
+
+check-cross: ## what only reads runs compiles for macOS and Windows
+	tools/check-cross
+
+check-platforms: check-cross ## and the Windows build reads the stored runs under Wine
+	tools/check-wine
 
 clean: ## remove what was built
 	$(CARGO) clean

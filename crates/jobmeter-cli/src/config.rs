@@ -1,17 +1,17 @@
 //! Settings that no flag has given: `JOBMETER_*` in the environment, then `./jobmeter.toml`, then
 //! `$XDG_CONFIG_HOME/jobmeter/config.toml`. They are read once, before the job starts, and never passed on to it.
 
-use crate::cmd::gpu::parse_intensity;
-use crate::cmd::measure::{Format, parse_cores, parse_interval, parse_record_limit, say, shown};
+use crate::cmd::values::{Format, parse_cores, parse_intensity, parse_interval, parse_record_limit};
+use crate::platform::owner;
+use crate::say::{say, shown};
 use crate::trust::{self, Found, NOT_FROM_HERE};
 use clap::ValueEnum;
 use jobmeter_model::text::printable_within;
 use jobmeter_model::units::parse_duration_ns;
-use jobmeter_record::Store;
+use jobmeter_record::{Store, open_without_waiting};
 use jobmeter_report::text::{Color, Units};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use toml::Value;
@@ -100,7 +100,7 @@ impl Settings {
         if let Some(path) = user_file()
             && let Some(file) = open_user_file(&path)?
         {
-            match trust::is_callers(&file) {
+            match owner::is_callers(&file) {
                 true => settings.read_file(file, &path, &mut |_| false)?,
                 false => warnings.push(trust::warn_untrusted(&path, "it is not the caller's")),
             }
@@ -115,7 +115,7 @@ impl Settings {
 
     /// The file of the working directory, which anybody may have put there: a file of others is passed over.
     fn read_local(&mut self, path: &Path, warnings: &mut Vec<String>) -> Result<(), String> {
-        let file = match trust::open_own(path).map_err(|error| cannot_read(path, &error))? {
+        let file = match owner::open_own(path).map_err(|error| cannot_read(path, &error))? {
             Found::Nothing => return Ok(()),
             Found::Untrusted(reason) => {
                 warnings.push(trust::warn_untrusted(path, &reason));
@@ -204,14 +204,16 @@ fn one_line(text: &str) -> String {
 fn user_file() -> Option<PathBuf> {
     // The XDG rules say that a relative path is to be ignored.
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
+    let base = absolute("XDG_CONFIG_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".config")))
+        .or_else(|| absolute("APPDATA"));
     base.map(|base| base.join("jobmeter").join("config.toml"))
 }
 
 /// `None` where there is no such file, which costs one failed open.
 fn open_user_file(path: &Path) -> Result<Option<File>, String> {
     // A pipe of that name must not hold up the job.
-    match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+    match open_without_waiting(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         // Behind a folder of somebody else, as after `sudo -u` with another's home, there is nothing for us.

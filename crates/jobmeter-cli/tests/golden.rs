@@ -38,13 +38,30 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }
 
+/// Our build, with an empty environment; or the one that `JOBMETER_GOLDEN_COMMAND` names, such as
+/// `wine /tmp/jobmeter.exe`, with the environment that it needs.
+fn program() -> Command {
+    match std::env::var("JOBMETER_GOLDEN_COMMAND") {
+        Ok(other) => {
+            let mut words = other.split_whitespace();
+            let mut program = Command::new(words.next().expect("JOBMETER_GOLDEN_COMMAND names a program"));
+            program.args(words);
+            program
+        }
+        Err(_) => {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_jobmeter"));
+            program.env_clear();
+            program
+        }
+    }
+}
+
 /// Standard output, then standard error, then the exit code, as one text. From inside the folder of the runs, so that
 /// no path of this machine shows.
 fn said(arguments: &[String]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_jobmeter"))
+    let output = program()
         .args(arguments)
         .current_dir(fixtures().join("runs"))
-        .env_clear()
         .env("TZ", "UTC")
         .env("JOBMETER_STORE", fixtures().join("no-store"))
         .env("XDG_CONFIG_HOME", fixtures().join("no-config"))

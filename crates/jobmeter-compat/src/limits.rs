@@ -2,9 +2,8 @@
 //! 300 MB; a larger one gets more in proportion, so that long sessions are read whole.
 
 use crate::error::{CompatError, shown};
-use std::fs::OpenOptions;
+use jobmeter_record::open_regular;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Bytes of any file. A day of tracking ten times a second makes some 200 MB.
@@ -33,13 +32,11 @@ pub(crate) const PICKLE_STEPS_MIN: usize = 100_000;
 /// The bytes of a regular file; a device or a pipe is refused without waiting for it.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, CompatError> {
     let failed = |error| CompatError::file("read", path, error);
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
-    let meta = file.metadata().map_err(failed)?;
-    if !meta.is_file() || meta.len() > FILE_MAX {
-        let why = if meta.is_file() { "it is larger than 1 GiB" } else { "it is not a regular file" };
-        return Err(CompatError::Value(format!("cannot read {}: {why}.", shown(path))));
+    let (file, length) = open_regular(path).map_err(failed)?;
+    if length > FILE_MAX {
+        return Err(CompatError::Value(format!("cannot read {}: it is larger than 1 GiB.", shown(path))));
     }
-    let mut bytes = Vec::with_capacity(meta.len() as usize);
+    let mut bytes = Vec::with_capacity(length as usize);
     file.take(FILE_MAX).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }

@@ -3,6 +3,7 @@
 //! text). It knows no platform: everything that only reads runs is built on it alone.
 
 pub mod accumulate;
+pub mod calendar;
 pub mod event;
 pub mod grade;
 pub mod metric;

@@ -1,21 +1,18 @@
 //! Wall-clock time as people write and read it, in their time zone.
 
 use crate::error::RecordError;
-use crate::id::days_from_civil;
+use crate::os;
+use jobmeter_model::calendar::{days_from_civil, utc_text};
 use jobmeter_model::units::parse_duration_ns;
 
 /// `2026-11-15 22:02:12` in the local time zone.
 pub fn local_text(unix_ns: u64) -> String {
-    let seconds = (unix_ns / 1_000_000_000) as libc::time_t;
-    // SAFETY: a zeroed tm is a valid value (its zone pointer may be null).
-    let mut fields: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to values that live through the call.
-    if unsafe { libc::localtime_r(&seconds, &mut fields) }.is_null() {
-        return crate::id::utc_text(unix_ns);
+    match os::local_fields(unix_ns / 1_000_000_000) {
+        Some([year, month, day, hour, minute, second]) => {
+            format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+        }
+        None => utc_text(unix_ns),
     }
-    let (year, month) = (fields.tm_year + 1900, fields.tm_mon + 1);
-    let (day, hour, minute, second) = (fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
 /// Reads `2026-11-15`, `2026-11-15 22:00`, `2026-11-15T22:00:05` (local time), or `2d`, `36h`: so long ago.
@@ -51,19 +48,25 @@ fn parse_local(text: &str) -> Option<u64> {
     if *hour > 23 || *minute > 59 || second > 60 {
         return None;
     }
-    days_from_civil(year, month, day)?;
-    // SAFETY: a zeroed tm is a valid value.
-    let mut fields: libc::tm = unsafe { std::mem::zeroed() };
-    fields.tm_year = i32::try_from(year).ok()? - 1900;
-    fields.tm_mon = i32::try_from(month).ok()? - 1;
-    fields.tm_mday = i32::try_from(day).ok()?;
-    fields.tm_hour = i32::try_from(*hour).ok()?;
-    fields.tm_min = i32::try_from(*minute).ok()?;
-    fields.tm_sec = i32::try_from(second).ok()?;
-    fields.tm_isdst = -1;
-    // SAFETY: mktime reads and normalises the struct we own.
-    let seconds = unsafe { libc::mktime(&mut fields) };
-    u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)
+    let wanted = seconds_by_calendar([year, month, day, *hour, *minute, second])?;
+    unix_of_local(wanted)?.checked_mul(1_000_000_000)
+}
+
+/// Seconds from 1970 to this date and time, both taken as UTC.
+fn seconds_by_calendar([year, month, day, hour, minute, second]: [u64; 6]) -> Option<u64> {
+    Some(days_from_civil(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+/// The moment at which the local clock shows `wanted`. Of an hour that comes twice in a year either may be meant; in
+/// one that is left out it is a moment next to it.
+fn unix_of_local(wanted: u64) -> Option<u64> {
+    let mut unix_seconds = wanted;
+    // The offset at the first guess may be that of the other half of the year.
+    for _ in 0..2 {
+        let shown = seconds_by_calendar(os::local_fields(unix_seconds)?)?;
+        unix_seconds = (unix_seconds + wanted).checked_sub(shown)?;
+    }
+    Some(unix_seconds)
 }
 
 fn numbers(text: &str, separator: char) -> Option<Vec<u64>> {

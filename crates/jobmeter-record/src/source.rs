@@ -1,9 +1,9 @@
 //! Bytes of a run file at an offset, from a file in blocks or from memory.
 
 use crate::frame::{self, Parsed};
-use std::fs::{File, OpenOptions};
+use crate::os;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,11 +52,11 @@ impl Source {
 }
 
 /// A regular file and its length. Devices, pipes and directories are refused without waiting for them.
-pub(crate) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+    let file = os::open_without_waiting(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     Ok((file, meta.len()))
 }
@@ -64,7 +64,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<(File, u64)> {
 pub(crate) fn read_full(file: &File, mut offset: u64, out: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < out.len() {
-        match file.read_at(&mut out[filled..], offset) {
+        match os::read_at(file, &mut out[filled..], offset) {
             Ok(0) => break,
             Ok(count) => {
                 filled += count;

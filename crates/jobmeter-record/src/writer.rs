@@ -10,6 +10,7 @@ use crate::frame::{self, Footer, FrameKind, MAX_FRAME};
 use crate::output::{SharedBuffer, Target};
 use crate::place::{self, AsideFile};
 use crate::size_limit::Limit;
+use crate::store::Store;
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_model::summary::Warning;
 use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
@@ -183,6 +184,13 @@ impl Writer {
         put_json(&mut out.pending, FrameKind::Digest, &Digest::of(summary))?;
         Footer { trailer_at, digest_at }.put(&mut out.pending);
         Ok(())
+    }
+}
+
+impl Store {
+    /// A new run file in the store, written by a thread.
+    pub fn create(&self, info: &RunInfo) -> Result<Writer, RecordError> {
+        Writer::create(self.target(info)?, info)
     }
 }
 

@@ -1,9 +1,10 @@
 //! `jobmeter attach PID`: a process that runs already.
 
 use super::gpu::GpuJob;
-use super::measure::{MeasureArgs, say};
+use super::measure::MeasureArgs;
 use crate::config::Settings;
-use crate::leave::{self, Ending};
+use crate::platform::leave::{self, Ending};
+use crate::say::say;
 use jobmeter_engine::linux::cgroup::Membership;
 use jobmeter_engine::run::attach::{self, Watch};
 use jobmeter_engine::run::supervise::job_limits;
@@ -35,7 +36,7 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     attach::check_target(args.pid).map_err(|error| error.to_string())?;
     let mut watch =
         Watch::start(args.pid, args.measure.interval, args.duration).map_err(|error| error.to_string())?;
-    crate::streams::survive_write_errors();
+    crate::platform::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
     let info = args.measure.info("attach", &attach::command_of(args.pid), args.pid, &limits);
     let (record, trouble) = args.measure.open_record(&info);

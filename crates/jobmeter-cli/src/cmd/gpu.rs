@@ -1,5 +1,6 @@
 //! What `run` and `attach` have to say of GPUs and energy.
 
+use super::values::parse_intensity;
 use crate::config::Settings;
 use crate::trust;
 use jobmeter_engine::linux::elevated::is_elevated;
@@ -33,13 +34,6 @@ pub(crate) struct GpuArgs {
 
 fn parse_brand(text: &str) -> Result<Brand, String> {
     text.parse().map_err(|error: jobmeter_gpu::GpuError| error.to_string())
-}
-
-pub(crate) fn parse_intensity(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|grams: &f64| grams.is_finite() && *grams >= 0.0)
-        .ok_or_else(|| format!("'{text}' is not an intensity; write grams per kWh, such as 230"))
 }
 
 /// Whose environment says which GPUs the job sees.

@@ -1,15 +1,17 @@
 //! `jobmeter gpu-tracker`: the command line of gpu-tracker on our engine. Its exit code is its own: 0 when
 //! the tracking went well, whatever the command's status was, and 1 for every mistake.
 
-use super::measure::say;
 use super::run::end_plainly;
-use crate::leave::{self, Ending};
+use crate::platform::leave::{self, Ending};
+use crate::say::say;
 use jobmeter_compat::arguments::{Request, parse, split_command};
 use jobmeter_compat::command_file;
 use jobmeter_compat::output::Destination;
 use jobmeter_compat::settings::{Settings, TrackOptions};
-use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze, combine};
-use jobmeter_compat::{CompatError, Look, Machine, Timepoints, Track, check_tracking_path, help, usage};
+use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze};
+use jobmeter_compat::{
+    CompatError, Look, Machine, Timepoints, Track, check_tracking_path, combine, help, usage,
+};
 use jobmeter_engine::linux::sys::realtime_ns;
 use jobmeter_engine::run::job::{Job, LaunchError, RunOptions};
 use jobmeter_engine::run::spawn::SpawnError;
@@ -123,7 +125,7 @@ fn track(command: &str, destination: &Destination, options: TrackOptions) -> Res
         follow: false,
     };
     let mut job = Job::start(options).map_err(|error| launch_failed(&program, error))?;
-    crate::streams::survive_write_errors();
+    crate::platform::streams::survive_write_errors();
     // Whatever goes wrong on our side from here on, the job runs to its end.
     let measured = catch_unwind(AssertUnwindSafe(|| {
         let supervisor = Supervisor::new(&mut job).map_err(LaunchError::Spawn)?;

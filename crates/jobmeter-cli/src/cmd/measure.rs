@@ -1,29 +1,24 @@
 //! What `run` and `attach` have in common: options, the record, and where the summary goes.
 
 use super::out;
+use super::values::{Format, parse_cores, parse_interval, parse_record_limit, to_json};
 use crate::config::Settings;
+use crate::say::{say, shown};
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_engine::run::supervise::usable_cores;
 use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
-use jobmeter_model::units::{parse_bytes, parse_duration_ns};
+use jobmeter_record::USUAL_LIMIT_BYTES;
 use jobmeter_record::{CarrierKind, RecordError, Store, Target, Writer, id, place, redact};
-use jobmeter_record::{LEAST_LIMIT_BYTES, USUAL_LIMIT_BYTES};
 use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// After the job: how long the end of jobmeter waits for a pipe given as `-o` that nobody reads.
 const PIPE_PATIENCE: Duration = Duration::from_secs(2);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    Text,
-    Json,
-}
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct MeasureArgs {
@@ -79,29 +74,6 @@ pub(crate) struct MeasureArgs {
     /// From the configuration.
     #[arg(skip)]
     store: Option<PathBuf>,
-}
-
-pub(crate) fn parse_interval(text: &str) -> Result<u64, String> {
-    match parse_duration_ns(text).map_err(|error| error.to_string())? {
-        ns if ns < 1_000_000 => Err(format!("{text} is too short; the shortest interval is 1ms")),
-        ns => Ok(ns),
-    }
-}
-
-pub(crate) fn parse_record_limit(text: &str) -> Result<u64, String> {
-    match parse_bytes(text).map_err(|error| error.to_string())? {
-        bytes if bytes < LEAST_LIMIT_BYTES => {
-            Err(format!("{text} is too small for a record; the smallest limit is 1MiB"))
-        }
-        bytes => Ok(bytes),
-    }
-}
-
-pub(crate) fn parse_cores(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|cores: &f64| cores.is_finite() && *cores > 0.0)
-        .ok_or_else(|| format!("'{text}' is not a number of cores; write one above 0, such as 4 or 2.5"))
 }
 
 fn parse_tag(text: &str) -> Result<(String, String), String> {
@@ -241,18 +213,6 @@ impl MeasureArgs {
     }
 }
 
-/// One line to standard error; a closed standard error is nobody's loss, and one that nobody reads holds nothing up.
-pub(crate) fn say(text: &str) {
-    crate::leave::bounded(|| drop(writeln!(std::io::stderr(), "{text}")));
-}
-
-pub(crate) fn to_json(summary: &Summary) -> String {
-    let mut text =
-        serde_json::to_string_pretty(summary).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
-    text.push('\n');
-    text
-}
-
 /// The run file under way.
 pub(crate) struct Record {
     pub(crate) writer: Arc<Mutex<Writer>>,
@@ -282,10 +242,6 @@ impl Record {
         };
         summary.warnings.push(Warning { kind: "record".to_owned(), text });
     }
-}
-
-pub(crate) fn shown(path: &Path) -> String {
-    jobmeter_model::text::printable(&path.to_string_lossy())
 }
 
 /// Host name and kernel release.

@@ -1,18 +1,26 @@
 //! One file per subcommand: arguments and wiring; the work is in the libraries.
 
 pub(crate) mod advise;
+#[cfg(target_os = "linux")]
 pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod drawn;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 pub(crate) mod export;
+#[cfg(target_os = "linux")]
 pub(crate) mod gpu;
+#[cfg(target_os = "linux")]
 pub(crate) mod gpu_tracker;
+#[cfg(target_os = "linux")]
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod ls;
+#[cfg(target_os = "linux")]
 pub(crate) mod mark;
+#[cfg(target_os = "linux")]
 pub(crate) mod measure;
 pub(crate) mod out;
 pub(crate) mod phases_from;
@@ -21,8 +29,13 @@ pub(crate) mod pricing;
 pub(crate) mod prune;
 pub(crate) mod report;
 pub(crate) mod rm;
+#[cfg(target_os = "linux")]
 pub(crate) mod run;
 pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod terminal;
+pub(crate) mod values;
 pub(crate) mod views;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{attach, gpu_tracker, host, mark, run};

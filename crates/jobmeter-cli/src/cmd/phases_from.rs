@@ -1,6 +1,6 @@
 //! `--phases-from FILE`: phases that gpu_tracker's sub-tracking noted, attached to recorded runs.
 
-use super::measure;
+use crate::say::shown;
 use jobmeter_compat::sub_track;
 use jobmeter_record::{PhaseCall, Run};
 use std::cell::Cell;
@@ -55,7 +55,7 @@ impl PhasesFrom {
     /// Once every run has had its share: a file of another job is a mistake, one that reaches beyond is told of.
     pub(crate) fn finish(&self) -> Result<(), String> {
         for file in &self.files {
-            let path = measure::shown(&file.path);
+            let path = shown(&file.path);
             if file.taken.get() == 0 {
                 return Err(format!(
                     "none of the {} calls in {path} lies in the time of the run; name the file that was written \
@@ -78,7 +78,7 @@ impl PhasesFrom {
 fn phase_call(path: &std::path::Path, call: sub_track::Call) -> Result<PhaseCall, String> {
     let wrong = |what: &str| {
         let name = jobmeter_record::text::printable_within(&call.name, 100);
-        format!("{}: a call of '{name}' has {what}", measure::shown(path))
+        format!("{}: a call of '{name}' has {what}", shown(path))
     };
     // Beyond 2^63 ns (the year 2262) it is no time stamp.
     let unix_ns = |seconds: f64| {

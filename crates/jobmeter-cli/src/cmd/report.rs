@@ -1,8 +1,9 @@
 //! `jobmeter report`: one self-contained page about recorded runs.
 
+use super::drawn;
 use super::phases_from::PhasesFromArgs;
 use super::pricing::{Market, PricingArgs};
-use super::{drawn, measure};
+use crate::say::shown;
 use jobmeter_insight::Error;
 use jobmeter_insight::advice::Options;
 use jobmeter_report::{AdviceBlock, RunData, html};
@@ -71,7 +72,7 @@ fn open(path: &Path) -> Result<(), String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    started.map(drop).map_err(|error| {
-        format!("cannot start {opener}: {error}; the page is written to {}", measure::shown(&path))
-    })
+    started
+        .map(drop)
+        .map_err(|error| format!("cannot start {opener}: {error}; the page is written to {}", shown(&path)))
 }

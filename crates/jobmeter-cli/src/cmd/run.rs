@@ -2,9 +2,10 @@
 
 use super::check::BudgetArgs;
 use super::gpu::GpuJob;
-use super::measure::{MeasureArgs, say};
+use super::measure::MeasureArgs;
 use crate::config::Settings;
-use crate::leave::{self, Ending};
+use crate::platform::leave::{self, Ending};
+use crate::say::say;
 use jobmeter_engine::run::job::{Job, LaunchError, RunOptions};
 use jobmeter_engine::run::spawn::SpawnError;
 use jobmeter_engine::run::supervise::Supervisor;
@@ -111,7 +112,7 @@ pub(crate) fn main(mut args: RunArgs) -> Result<u8, String> {
         Ok(job) => job,
         Err(error) => return launch_failed(&command[0], error),
     };
-    crate::streams::survive_write_errors();
+    crate::platform::streams::survive_write_errors();
     // Whatever goes wrong on our side from here on, the job runs to its end and its status is ours.
     match catch_unwind(AssertUnwindSafe(|| measure(&args, &command, &mut job))) {
         Ok(Ok(code)) => Ok(code),

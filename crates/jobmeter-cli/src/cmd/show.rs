@@ -1,8 +1,8 @@
 //! `jobmeter show`: a recorded run, as `run` printed it, or its processes, phases and course over time.
 //! Recomputed after a crash.
 
-use super::measure::{Format, to_json};
 use super::phases_from::PhasesFromArgs;
+use super::values::{Format, to_json};
 use super::{load, out, terminal};
 use crate::config::Settings;
 use jobmeter_model::summary::{Figure, Warning};

@@ -9,6 +9,12 @@ pub(crate) fn width() -> Option<usize> {
     told.or_else(terminal_columns).filter(|columns| *columns > 0)
 }
 
+#[cfg(not(unix))]
+fn terminal_columns() -> Option<usize> {
+    None
+}
+
+#[cfg(unix)]
 fn terminal_columns() -> Option<usize> {
     // SAFETY: TIOCGWINSZ fills the structure; where standard output is no terminal it fails.
     unsafe {

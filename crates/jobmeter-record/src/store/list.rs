@@ -4,8 +4,8 @@ use super::{EXTENSION, Store, glob};
 use crate::digest::Digest;
 use crate::error::RecordError;
 use crate::id::is_id_like;
+use crate::os;
 use crate::reader::read_digest;
-use jobmeter_engine::linux::control::{self, Pid};
 use std::path::PathBuf;
 
 /// A run of the store as a listing shows it.
@@ -107,7 +107,7 @@ impl StoredRun {
     pub fn state(&self) -> State {
         if self.digest.is_finished() {
             State::Finished
-        } else if self.digest.host == host_name() && is_alive(self.digest.pid) {
+        } else if os::is_running_here(&self.digest.host, self.digest.pid) {
             State::Running
         } else {
             State::Crashed
@@ -165,18 +165,4 @@ impl Store {
         listing.runs.sort_by_key(|run| std::cmp::Reverse(run.digest.started_unix_ns));
         Ok(listing)
     }
-}
-
-fn is_alive(pid: i32) -> bool {
-    Pid::new(pid).is_some_and(control::exists)
-}
-
-pub(crate) fn host_name() -> String {
-    let mut name = [0u8; 256];
-    // SAFETY: the call fills at most the bytes we own; the last one stays zero.
-    if unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } != 0 {
-        return String::new();
-    }
-    let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-    String::from_utf8_lossy(&name[..end]).into_owned()
 }

@@ -12,7 +12,6 @@ pub use remove::PruneRule;
 use crate::error::RecordError;
 use crate::id::is_id_like;
 use crate::output::Target;
-use crate::writer::Writer;
 use jobmeter_model::RunInfo;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +24,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// `JOBMETER_STORE`, else `$XDG_DATA_HOME/jobmeter`, else `~/.local/share/jobmeter`. Touches nothing yet.
+    /// `JOBMETER_STORE`, else `$XDG_DATA_HOME/jobmeter`, else `~/.local/share/jobmeter`, else (Windows)
+    /// `%LOCALAPPDATA%\\jobmeter`. Touches nothing yet.
     pub fn open_default() -> Result<Store, RecordError> {
         Store::from_environment(|name| std::env::var_os(name))
     }
@@ -36,7 +36,8 @@ impl Store {
         let absolute = |name| set(name).filter(|path| path.is_absolute());
         let directory = set("JOBMETER_STORE")
             .or_else(|| absolute("XDG_DATA_HOME").map(|data| data.join("jobmeter")))
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/share/jobmeter")));
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/share/jobmeter")))
+            .or_else(|| absolute("LOCALAPPDATA").map(|data| data.join("jobmeter")));
         directory.map(Store::at).ok_or_else(|| {
             RecordError::Invalid(
                 "no place for the run store: neither JOBMETER_STORE nor HOME is set".to_owned(),
@@ -66,11 +67,6 @@ impl Store {
     /// The place of a new run. The store is made (mode 0700) when it is not there.
     pub fn target(&self, info: &RunInfo) -> Result<Target, RecordError> {
         self.path_of(&info.id).map(Target::Stored)
-    }
-
-    /// A new run file in the store, written by a thread.
-    pub fn create(&self, info: &RunInfo) -> Result<Writer, RecordError> {
-        Writer::create(self.target(info)?, info)
     }
 }
 

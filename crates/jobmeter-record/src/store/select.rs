@@ -78,7 +78,8 @@ fn error(selector: &str, reason: String) -> RecordError {
 }
 
 fn is_path(selector: &str) -> bool {
-    selector.contains('/') || selector.strip_suffix(EXTENSION).is_some_and(|stem| stem.ends_with('.'))
+    selector.contains(std::path::is_separator)
+        || selector.strip_suffix(EXTENSION).is_some_and(|stem| stem.ends_with('.'))
 }
 
 fn steps_back(selector: &str) -> Option<usize> {

@@ -109,13 +109,13 @@ impl Sink for ProcessBuilder {
     fn tick(&mut self, _t_ns: u64, _values: &[Option<u64>]) {}
 }
 
+/// Exit code or signal in a wait status of Linux, wherever it is read.
 fn decode_status(status: i32) -> (Option<i32>, Option<i32>) {
-    if libc::WIFEXITED(status) {
-        (Some(libc::WEXITSTATUS(status)), None)
-    } else if libc::WIFSIGNALED(status) {
-        (None, Some(libc::WTERMSIG(status)))
-    } else {
-        (None, None)
+    match status & 0x7f {
+        0 => (Some(status >> 8 & 0xff), None),
+        // Stopped, not ended.
+        0x7f => (None, None),
+        signal => (None, Some(signal)),
     }
 }
 

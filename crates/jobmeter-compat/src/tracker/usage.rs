@@ -1,8 +1,8 @@
 //! The result of a session as a tree. Peaks and means are the engine's own; GPU use follows from the rows.
 
+use super::timepoints::Timepoints;
 use crate::output::Presentable;
 use crate::pickle;
-use crate::timepoints::Timepoints;
 use crate::tree::Node;
 use jobmeter_model::metric::Scope;
 use jobmeter_model::summary::Summary;

@@ -1,10 +1,10 @@
 //! Sub-tracking files of several processes into one.
 
+use super::tracking_file::{create_table, insert};
 use crate::csv;
 use crate::error::{CompatError, shown};
 use crate::number::repr;
 use crate::table::{FileKind, SUB_COLUMNS, cell, read_sub_tracking};
-use crate::tracking_file::{create_table, insert};
 use crate::tree::Node;
 use jobmeter_record::place::{self, AsideFile};
 use rusqlite::Connection;

@@ -1,9 +1,9 @@
 //! What does not change while tracking: units, capacities and counts; the first table of a tracking file.
 
+use super::settings::Settings;
+use super::units::UnitOf;
 use crate::error::CompatError;
-use crate::settings::Settings;
 use crate::tree::Node;
-use crate::units::UnitOf;
 use jobmeter_engine::linux::sys::sysconf;
 use jobmeter_gpu::{Brand, GpuConfig, GpuDevice, GpuError, GpuMonitor, JobEnv};
 use jobmeter_model::text::printable;

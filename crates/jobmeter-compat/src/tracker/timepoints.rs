@@ -1,9 +1,9 @@
 //! Ticks become rows: levels in the chosen units, CPU time as percent of the interval. What is unknown is
 //! 0.0 here and nowhere else, because the layout has no other word for it.
 
+use super::machine::{Machine, remains_zero};
+use super::tracking_file::Track;
 use crate::error::CompatError;
-use crate::machine::{Machine, remains_zero};
-use crate::tracking_file::Track;
 use crate::tree::Node;
 use jobmeter_gpu::Listing;
 use jobmeter_model::event::{Event, Sink};
@@ -229,7 +229,7 @@ impl Sink for Timepoints {
 mod tests {
     use super::*;
     use crate::table::{cell, read_tracking};
-    use crate::units;
+    use crate::tracker::units;
 
     #[test]
     fn a_row_soon_after_a_late_one_takes_its_rate_over_both() {

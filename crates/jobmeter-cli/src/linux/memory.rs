@@ -2,7 +2,7 @@
 //! job alone in the middle of its work. Ours: before the job exists, one sentence and exit code 125; afterwards the
 //! job is waited for without a meter, and its status is ours.
 
-use crate::leave::{self, Ending};
+use super::leave::{self, Ending};
 use jobmeter_engine::run::plain;
 use std::alloc::{GlobalAlloc, Layout, System};
 

@@ -1,9 +1,9 @@
 //! The command line: long options by any unambiguous beginning, values behind `=` or as the next word, short
 //! options with the value attached or as the next word, each option once but for `-p` and `-m`.
 
+use super::settings::TrackOptions;
 use crate::error::CompatError;
 use crate::output::{Destination, Format};
-use crate::settings::TrackOptions;
 use std::path::PathBuf;
 
 /// What is asked for.

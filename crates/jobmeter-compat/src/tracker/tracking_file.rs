@@ -1,8 +1,8 @@
 //! The tracking file while it grows: made aside with its static data, put in place, then one row per tick.
 
+use super::machine::Machine;
 use crate::csv;
 use crate::error::{CompatError, shown};
-use crate::machine::Machine;
 use crate::number::repr;
 use crate::table::{DATA_COLUMNS, FileKind, STATIC_COLUMNS, kind};
 use crate::tree::Node;

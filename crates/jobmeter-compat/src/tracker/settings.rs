@@ -1,7 +1,7 @@
 //! What a tracking session is asked to do: options over the configuration file over the defaults.
 
+use super::units::{self, UnitOf};
 use crate::error::{CompatError, shown};
-use crate::units::{self, UnitOf};
 use jobmeter_gpu::Brand;
 use jobmeter_model::text::printable;
 use serde::Deserialize;

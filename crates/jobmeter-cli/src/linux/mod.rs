@@ -1,0 +1,28 @@
+//! What only Linux has or needs: the entry that leaves signals as they are, how jobmeter leaves, its memory, its streams.
+
+pub(crate) mod leave;
+mod math;
+mod memory;
+pub(crate) mod owner;
+pub(crate) mod streams;
+
+pub(crate) use leave::bounded;
+
+#[unsafe(no_mangle)]
+extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_char) -> libc::c_int {
+    jobmeter_engine::linux::sys::begin_own_account();
+    streams::guard();
+    keep_freed_memory();
+    leave::with(crate::run_safely())
+}
+
+/// The heap is small and grows in steps of its own: to give pages back and ask for them again costs more than they do.
+fn keep_freed_memory() {
+    const STEP_BYTES: libc::c_int = 256 << 10;
+    const TRIM_BYTES: libc::c_int = 16 << 20;
+    // SAFETY: plain settings of the allocator, before any thread.
+    unsafe {
+        libc::mallopt(libc::M_TOP_PAD, STEP_BYTES);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
+    }
+}
