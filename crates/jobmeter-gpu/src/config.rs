@@ -1,7 +1,6 @@
 //! Which GPUs to look at and where to look for them.
 
 use crate::error::GpuError;
-use crate::sign;
 use crate::visible::JobEnv;
 use jobmeter_engine::linux::elevated::is_elevated;
 use std::path::PathBuf;
@@ -66,6 +65,9 @@ pub struct GpuConfig {
     pub root: PathBuf,
     pub job_env: JobEnv,
     pub pid_view: PidView,
+    /// Let the drivers live in a process of their own, where the caller has but one thread: what they do to their process
+    /// is then nobody else's concern. See [`crate::helpers`].
+    pub apart: bool,
 }
 
 impl Default for GpuConfig {
@@ -79,6 +81,7 @@ impl Default for GpuConfig {
             root: named("JOBMETER_GPU_ROOT").unwrap_or_else(|| PathBuf::from("/")),
             job_env: JobEnv::default(),
             pid_view: PidView::Detect,
+            apart: false,
         }
     }
 }
@@ -102,16 +105,8 @@ impl GpuConfig {
         self.nvml_path.clone().or_else(|| named("JOBMETER_NVML_PATH"))
     }
 
-    fn wants(&self, brand: Brand) -> bool {
+    pub(crate) fn wants(&self, brand: Brand) -> bool {
         self.brand.is_none_or(|wanted| wanted == brand)
-    }
-
-    pub(crate) fn nvml_worth_trying(&self) -> bool {
-        self.wants(Brand::Nvidia) && (self.nvml_named().is_some() || sign::of_nvidia(&self.root))
-    }
-
-    pub(crate) fn drm_worth_trying(&self) -> bool {
-        self.brand != Some(Brand::Nvidia) && sign::of_drm(&self.root)
     }
 
     /// Whether sleeping cards are left asleep: not those that the user names, and not where the choice of the others

@@ -6,10 +6,24 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GpuError {
     EmptyUuidList,
-    UnknownUuids { unknown: Vec<String>, valid: Vec<String> },
-    UnknownBrand { given: String },
-    Timeout { doing: &'static str, after: Duration },
-    Thread { reason: String },
+    UnknownUuids {
+        unknown: Vec<String>,
+        valid: Vec<String>,
+    },
+    UnknownBrand {
+        given: String,
+    },
+    Timeout {
+        doing: &'static str,
+        after: Duration,
+    },
+    Thread {
+        reason: String,
+    },
+    /// A driver has ended the process that it was loaded into.
+    Lost {
+        reason: String,
+    },
 }
 
 impl fmt::Display for GpuError {
@@ -35,6 +49,7 @@ impl fmt::Display for GpuError {
                 "the GPU driver did not answer within {:.1} s (in {doing}): is it hung?",
                 after.as_secs_f64()
             ),
+            GpuError::Lost { reason } => write!(f, "{reason}"),
             GpuError::Thread { reason } => write!(f, "the GPU thread cannot be started: {reason}"),
         }
     }

@@ -34,7 +34,8 @@ pub struct GpuExtra {
     use_of: Uses,
     throttling: Throttling,
     warned: usize,
-    is_hang_told: bool,
+    /// Kinds of trouble with the driver that were warned of.
+    told_trouble: Vec<&'static str>,
     warnings: Vec<Warning>,
 }
 
@@ -51,7 +52,7 @@ impl GpuExtra {
             use_of: Uses::default(),
             throttling: Throttling::default(),
             warned: 0,
-            is_hang_told: false,
+            told_trouble: Vec::new(),
             warnings: Vec::new(),
         }))
     }
@@ -101,12 +102,21 @@ impl Extra for GpuExtra {
         );
         monitor.request();
         let latest = monitor.latest();
-        if let status @ Status::Hung { .. } = monitor.status()
-            && !self.is_hang_told
-        {
-            self.is_hang_told = true;
+        let trouble = match monitor.status() {
+            status @ Status::Hung { .. } => Some(("gpu_hung", status)),
+            status @ Status::Lost { .. } => Some(("gpu_driver_lost", status)),
+            _ => None,
+        };
+        let is_lost = trouble.as_ref().is_some_and(|(kind, _)| *kind == "gpu_driver_lost");
+        if let Some((kind, status)) = trouble.filter(|(kind, _)| !self.told_trouble.contains(kind)) {
+            self.told_trouble.push(kind);
             let text = status.reason().unwrap_or_default();
-            self.warnings.push(Warning { kind: "gpu_hung".to_owned(), text });
+            self.warnings.push(Warning { kind: kind.to_owned(), text });
+        }
+        if is_lost {
+            // What it told last says nothing of now.
+            self.values.fill(None);
+            return;
         }
         // Where all cards sleep there is nothing to tell.
         if let Some(snapshot) = latest.filter(|snapshot| !snapshot.devices.is_empty()) {

@@ -17,6 +17,10 @@ pub enum Status {
     Failed {
         reason: String,
     },
+    /// A driver has ended the process that it was loaded into: nothing more will come.
+    Lost {
+        reason: String,
+    },
     /// A call has not returned for longer than any healthy driver takes.
     Hung {
         call: &'static str,
@@ -29,7 +33,7 @@ impl Status {
     pub fn reason(&self) -> Option<String> {
         match self {
             Status::Ready => None,
-            Status::Failed { reason } => Some(reason.clone()),
+            Status::Failed { reason } | Status::Lost { reason } => Some(reason.clone()),
             Status::Starting { call, for_ms } => {
                 Some(format!("the GPU driver was still initialising after {for_ms} ms (in {call})"))
             }

@@ -39,6 +39,7 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     crate::platform::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
     let info = args.measure.info("attach", &attach::command_of(args.pid), args.pid, &limits);
+    let gpus = args.measure.gpu.start(GpuJob::Attached(args.pid));
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
         watch.meter.add_sink(Box::new(record.writer.clone()));
@@ -46,7 +47,7 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     if let Some(text) = trouble {
         watch.meter.warn("record", text);
     }
-    let no_gpu = args.measure.gpu.add_to(&mut watch.meter, GpuJob::Attached(args.pid));
+    let no_gpu = gpus.add_to(&mut watch.meter);
     let end = watch.run();
     leave::plan(Ending::Code(0));
     leave::hurry_on_signals();
@@ -57,7 +58,7 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     }
     args.measure.deliver(&summary, record.as_ref());
     if no_gpu && args.measure.verbose {
-        say(&args.measure.gpu.none_found());
+        args.measure.gpu.none_found().iter().for_each(|text| say(text));
     }
     Ok(0)
 }

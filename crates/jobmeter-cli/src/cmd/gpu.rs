@@ -4,8 +4,9 @@ use super::values::parse_intensity;
 use crate::config::Settings;
 use crate::trust;
 use jobmeter_engine::linux::elevated::is_elevated;
+use jobmeter_engine::linux::sys::{Helper, charge_helper};
 use jobmeter_engine::meter::Meter;
-use jobmeter_gpu::{Brand, GpuConfig, GpuExtra, GpuMonitor, JobEnv, PowercapExtra};
+use jobmeter_gpu::{Brand, GpuConfig, GpuError, GpuExtra, GpuMonitor, JobEnv, PowercapExtra};
 use jobmeter_model::summary::Summary;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub(crate) struct GpuArgs {
 }
 
 fn parse_brand(text: &str) -> Result<Brand, String> {
-    text.parse().map_err(|error: jobmeter_gpu::GpuError| error.to_string())
+    text.parse().map_err(|error: GpuError| error.to_string())
 }
 
 /// Whose environment says which GPUs the job sees.
@@ -63,21 +64,17 @@ impl GpuArgs {
         listed.map(|_| ()).map_err(|error| format!("--gpu-uuids: {error}"))
     }
 
-    /// Adds the sources; returns whether a GPU was looked for and none found.
-    pub(crate) fn add_to(&self, meter: &mut Meter, job: GpuJob) -> bool {
+    /// Starts the drivers, if there is a sign of any. To be called while the program has one thread: they get a process
+    /// of their own by a fork.
+    pub(crate) fn start(&self, job: GpuJob) -> Started {
         let config = self.config(job);
-        meter.add_extra(Box::new(PowercapExtra::open(&config.root)));
-        match GpuExtra::start(config) {
-            Ok(Some(extra)) => meter.add_extra(Box::new(extra)),
-            Ok(None) => return !self.no_gpu,
-            Err(error) => meter.warn("gpu", error.to_string()),
-        }
-        false
+        Started { energy: PowercapExtra::open(&config.root), gpus: GpuExtra::start(config) }
     }
 
-    /// What -v says of a run without GPU.
-    pub(crate) fn none_found(&self) -> String {
-        format!("jobmeter: no GPU found (looked for {})", self.config(GpuJob::Started).looked_for())
+    /// What -v says of a run without GPU; nothing where none was wanted.
+    pub(crate) fn none_found(&self) -> Option<String> {
+        let looked_for = || self.config(GpuJob::Started).looked_for();
+        (!self.no_gpu).then(|| format!("jobmeter: no GPU found (looked for {})", looked_for()))
     }
 
     pub(crate) fn estimate(&self, summary: &mut Summary) {
@@ -95,8 +92,39 @@ impl GpuArgs {
             uuids: self.gpu_uuids.clone(),
             nvml_path: self.nvml.clone(),
             job_env,
+            apart: true,
             ..GpuConfig::default()
         }
+    }
+}
+
+/// Sources that were started.
+pub(crate) struct Started {
+    energy: PowercapExtra,
+    gpus: Result<Option<GpuExtra>, GpuError>,
+}
+
+impl Started {
+    /// Adds the sources; returns whether there is no sign of a GPU.
+    pub(crate) fn add_to(self, meter: &mut Meter) -> bool {
+        meter.add_extra(Box::new(self.energy));
+        match self.gpus {
+            Ok(Some(extra)) => {
+                leave_out_drivers(meter);
+                meter.add_extra(Box::new(extra));
+            }
+            Ok(None) => return true,
+            Err(error) => meter.warn("gpu", error.to_string()),
+        }
+        false
+    }
+}
+
+/// The process of the drivers is ours: its time is in our account, and it is no part of the job.
+pub(crate) fn leave_out_drivers(meter: &mut Meter) {
+    for pid in jobmeter_gpu::helpers() {
+        meter.exclude_session(pid);
+        charge_helper(Helper::Drivers, pid);
     }
 }
 

@@ -187,6 +187,7 @@ fn measure(
 fn watch_gpus(supervisor: &mut Supervisor<'_>, look: &mut Look) -> Option<Listing> {
     match GpuExtra::start(look.gpus.clone()?) {
         Ok(Some(extra)) => {
+            super::gpu::leave_out_drivers(&mut supervisor.meter);
             let listing = extra.listing().filter(|_| look.machine.gpu_count == 0);
             supervisor.meter.add_extra(Box::new(extra));
             listing

@@ -57,7 +57,7 @@ pub(crate) fn main(args: HostArgs) -> Result<u8, String> {
 
 /// Unknown where the driver failed or hung; empty where there is none.
 fn gpus(root: &Path) -> Option<Vec<GpuFact>> {
-    let config = GpuConfig { root: root.to_owned(), ..GpuConfig::default() };
+    let config = GpuConfig { root: root.to_owned(), apart: true, ..GpuConfig::default() };
     let devices = GpuMonitor::list(config, GPU_PATIENCE).ok()?;
     let fact = |device: jobmeter_gpu::GpuDevice| GpuFact {
         name: device.name,

@@ -5,6 +5,7 @@ use super::values::{Format, parse_cores, parse_interval, parse_record_limit, to_
 use crate::config::Settings;
 use crate::say::{say, shown};
 use jobmeter_engine::linux::control::Pid;
+use jobmeter_engine::linux::sys::{Helper, charge_helper};
 use jobmeter_engine::run::supervise::usable_cores;
 use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
 use jobmeter_record::USUAL_LIMIT_BYTES;
@@ -167,7 +168,7 @@ impl MeasureArgs {
             placed.and_then(|(target, path)| Ok((Writer::start(target, info, CarrierKind::Process)?, path)));
         match opened {
             Ok((mut writer, path)) => {
-                writer.carrier_pid().into_iter().for_each(jobmeter_engine::linux::sys::charge_record_carrier);
+                writer.carrier_pid().into_iter().for_each(|pid| charge_helper(Helper::Record, pid));
                 writer.limit_to(self.record_limit.unwrap_or(USUAL_LIMIT_BYTES));
                 if self.no_redact {
                     writer.keep_secrets();

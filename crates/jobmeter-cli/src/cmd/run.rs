@@ -153,6 +153,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     let mut supervisor = Supervisor::new(job)?;
     let limits = supervisor.limits().clone();
     let info = args.measure.info("run", command, supervisor.pid().get(), &limits);
+    let gpus = args.measure.gpu.start(GpuJob::Started);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
         record.carrier_pid().into_iter().for_each(|pid| supervisor.meter.exclude(pid));
@@ -161,7 +162,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     if let Some(text) = trouble {
         supervisor.meter.warn("record", text);
     }
-    let no_gpu = args.measure.gpu.add_to(&mut supervisor.meter, GpuJob::Started);
+    let no_gpu = gpus.add_to(&mut supervisor.meter);
     let outcome = supervisor.run();
     let ending = Ending::of_job(outcome.status, outcome.timed_out);
     leave::plan(ending);
@@ -175,7 +176,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     }
     args.measure.deliver(&summary, record.as_ref());
     if no_gpu && args.measure.verbose {
-        say(&args.measure.gpu.none_found());
+        args.measure.gpu.none_found().iter().for_each(|text| say(text));
     }
     Ok(judge(args, summary, ending.shell_code()))
 }

@@ -63,6 +63,7 @@ impl Machine {
             brand: settings.gpu_brand,
             first_of: PREFERRED,
             job_env: JobEnv::from_lookup(|key| std::env::var(key).ok()),
+            apart: true,
             ..GpuConfig::default()
         };
         let mut look = Look { machine, gpus: Some(config), warnings: Vec::new() };

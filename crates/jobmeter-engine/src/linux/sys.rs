@@ -288,20 +288,31 @@ pub fn begin_own_account() {
     CPU_BEFORE_US_NS.store(own_rusage().0, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// The child process that writes the record; 0 where there is none. It shares our memory, and its CPU time is ours.
-static RECORD_CARRIER: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+/// Children that work for us, such as the one that writes the record: their CPU time is ours. 0 where there is none.
+static HELPERS: [std::sync::atomic::AtomicI32; 2] = [const { std::sync::atomic::AtomicI32::new(0) }; 2];
+
+/// What a child of ours does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Helper {
+    Record,
+    Drivers,
+}
 
 /// Charges the CPU time of this child to our own account.
-pub fn charge_record_carrier(pid: crate::linux::control::Pid) {
-    RECORD_CARRIER.store(pid.get(), std::sync::atomic::Ordering::Relaxed);
+pub fn charge_helper(helper: Helper, pid: crate::linux::control::Pid) {
+    HELPERS[helper as usize].store(pid.get(), std::sync::atomic::Ordering::Relaxed);
+}
+
+fn helpers_cpu_ns() -> u64 {
+    let pids = HELPERS.iter().map(|pid| pid.load(std::sync::atomic::Ordering::Relaxed));
+    pids.filter(|pid| *pid > 0).filter_map(process_cpu_ns).sum()
 }
 
 /// `(CPU ns, peak RSS bytes)` of this process since it became us.
 pub fn own_usage() -> (u64, u64) {
     let (cpu_ns, inherited_peak_bytes) = own_rusage();
     let cpu_ns = cpu_ns.saturating_sub(CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed));
-    let carrier = crate::linux::control::Pid::new(RECORD_CARRIER.load(std::sync::atomic::Ordering::Relaxed));
-    let cpu_ns = cpu_ns + carrier.and_then(|pid| process_cpu_ns(pid.get())).unwrap_or_default();
+    let cpu_ns = cpu_ns + helpers_cpu_ns();
     // ru_maxrss outlives exec; the mark of the address space does not.
     let mut buffer = [0u8; 4096];
     let status =

@@ -158,6 +158,11 @@ impl Meter {
     /// `None` when it has not ended yet, and an error of ECHILD when somebody else has reaped it.
     pub fn reap(&mut self, child: Pid) -> io::Result<Option<Reaped>> {
         let pid = child.get();
+        if self.tree.is_excluded(pid) {
+            let reaped = control::reap(child)?;
+            self.tree.include(child);
+            return Ok(reaped);
+        }
         let now_ns = sys::monotonic_ns();
         self.follow_events(false);
         let scale = self.tree.scale;

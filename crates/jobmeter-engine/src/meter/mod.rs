@@ -151,6 +151,11 @@ impl Meter {
         self.tree.exclude(pid);
     }
 
+    /// See [`Tree::exclude_session`].
+    pub fn exclude_session(&mut self, leader: Pid) {
+        self.tree.exclude_session(leader);
+    }
+
     /// See [`Tree::include`].
     pub fn include(&mut self, pid: Pid) {
         self.tree.include(pid);

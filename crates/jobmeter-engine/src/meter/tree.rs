@@ -35,6 +35,8 @@ pub struct Tree {
     somebody_ran: bool,
     /// Children of ours that are not the job's.
     excluded: Vec<i32>,
+    /// Sessions of helpers of ours: whoever is in one is not the job's.
+    excluded_sessions: Vec<i32>,
     /// Descriptors of the members, as of the last refresh and of what came and went since.
     kept_files: u64,
     descriptors: Descriptors,
@@ -59,6 +61,7 @@ impl Tree {
             meters_threads: 0,
             somebody_ran: true,
             excluded: Vec::new(),
+            excluded_sessions: Vec::new(),
             kept_files: 0,
             descriptors: Descriptors::new(),
             found: Vec::with_capacity(64),
@@ -107,6 +110,20 @@ impl Tree {
     /// A child of ours that is not the job's: it is left out of the tree.
     pub fn exclude(&mut self, pid: Pid) {
         self.excluded.push(pid.get());
+    }
+
+    /// As [`Tree::exclude`], for a child that leads a session of its own: what it starts and leaves to us is left out too.
+    pub fn exclude_session(&mut self, leader: Pid) {
+        self.excluded_sessions.push(leader.get());
+        self.exclude(leader);
+    }
+
+    /// Whether a child of ours is no part of the job. Tells it of a zombie too.
+    pub fn is_excluded(&self, pid: i32) -> bool {
+        self.excluded.contains(&pid)
+            // SAFETY: a plain query.
+            || !self.excluded_sessions.is_empty()
+                && self.excluded_sessions.contains(&unsafe { libc::getsid(pid) })
     }
 
     /// Undoes [`Tree::exclude`] once the child was reaped: from then on the kernel may give its pid to a process
@@ -302,7 +319,7 @@ impl Tree {
                 breathe();
             }
             let pid = self.found[at];
-            if !self.by_pid.contains_key(&pid) && !self.excluded.contains(&pid) {
+            if !self.by_pid.contains_key(&pid) && !self.is_excluded(pid) {
                 self.add(pid, born);
             }
         }
@@ -334,7 +351,7 @@ impl Tree {
         queue.extend(self.adopter);
         while let Some(parent) = queue.pop() {
             for pid in parents.remove(&parent).unwrap_or_default() {
-                if !self.excluded.contains(&pid) {
+                if !self.is_excluded(pid) {
                     self.add(pid, born);
                     queue.push(pid);
                 }

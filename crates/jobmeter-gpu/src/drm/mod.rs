@@ -10,6 +10,7 @@ use crate::device::GpuDevice;
 use crate::gather::Gather;
 use crate::kfd;
 use crate::sign::is_card_name;
+use crate::source::GpuSource;
 use card::Card;
 use clients::Clients;
 use std::path::Path;
@@ -51,8 +52,10 @@ impl DrmSource {
     pub(crate) fn is_empty(&self) -> bool {
         self.cards.is_empty()
     }
+}
 
-    pub(crate) fn sample(&mut self, gather: &mut Gather<'_>) {
+impl GpuSource for DrmSource {
+    fn sample(&mut self, gather: &mut Gather<'_>) {
         for card in &mut self.cards {
             card.sample(gather);
         }

@@ -11,7 +11,9 @@ pub(crate) use sys::Progress;
 
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
+use crate::gather::Gather;
 use crate::snapshot::Owner;
+use crate::source::GpuSource;
 use api::{Api, Fault};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -65,8 +67,12 @@ pub(crate) struct NvmlSource {
     processes: Vec<sys::Process>,
 }
 
-impl NvmlSource {
-    pub(crate) fn shutdown(&self) {
+impl GpuSource for NvmlSource {
+    fn sample(&mut self, gather: &mut Gather<'_>) {
+        self.read_all(gather);
+    }
+
+    fn shutdown(&self) {
         self.api.shutdown();
     }
 }

@@ -26,7 +26,7 @@ struct Listed {
 }
 
 impl NvmlSource {
-    pub(crate) fn sample(&mut self, gather: &mut Gather<'_>) {
+    pub(super) fn read_all(&mut self, gather: &mut Gather<'_>) {
         let mut listed = Vec::new();
         let mut looks = Vec::with_capacity(self.units.len());
         for index in 0..self.units.len() {

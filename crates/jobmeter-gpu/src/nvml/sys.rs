@@ -1,6 +1,7 @@
 //! The NVML functions that we use, found by name at run time. An old driver that lacks one costs the figure
 //! that needs it and nothing else; where a function has versions, the newest present is taken.
 
+use crate::room::Head;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -239,21 +240,28 @@ pub(crate) fn meaning(code: c_int) -> String {
     text.to_owned()
 }
 
-/// Which call the thread is in, readable from outside while it hangs.
-pub(crate) struct Progress(Mutex<&'static str>);
+/// Which call the work is in, readable from outside while it hangs.
+pub(crate) struct Progress {
+    call: Mutex<&'static str>,
+    /// Where another process reads it.
+    elsewhere: Option<&'static Head>,
+}
 
 impl Progress {
-    pub(crate) fn new() -> Progress {
-        Progress(Mutex::new("start"))
+    pub(crate) fn new(elsewhere: Option<&'static Head>) -> Progress {
+        Progress { call: Mutex::new("start"), elsewhere }
     }
 
     pub(crate) fn enter(&self, call: &'static str) {
-        if let Ok(mut current) = self.0.lock() {
+        if let Ok(mut current) = self.call.lock() {
             *current = call;
+        }
+        if let Some(elsewhere) = self.elsewhere {
+            elsewhere.enter(call);
         }
     }
 
     pub(crate) fn current(&self) -> &'static str {
-        self.0.lock().map_or("unknown", |current| *current)
+        self.call.lock().map_or("unknown", |current| *current)
     }
 }

@@ -16,6 +16,7 @@ mod nvidia;
 mod phases;
 mod prompt;
 mod rig;
+mod room;
 mod shown;
 mod unknown;
 mod utilisation;

@@ -1,0 +1,125 @@
+//! A driver that harms the process it is loaded into: that process is not the meter, and the job's status, output and
+//! time are its own. It costs the GPU figures and one warning.
+
+use super::rig::{MIB, Rig, device};
+use super::witness::Witness;
+use crate::help::Run;
+use serde_json::{Value, json};
+use std::process::Command;
+
+const JOB: [&str; 3] = ["sh", "-c", "echo out; echo err >&2; sleep 0.3; exit 3"];
+
+fn driver(function: &str, misdeed: &str) -> Value {
+    let gpu = device("GPU-0", json!([{"pid": 1, "memory": MIB}]), json!([]));
+    json!({"devices": [gpu], "misbehave": {function: misdeed}})
+}
+
+fn warnings(run: &Run, kind: &str) -> Vec<String> {
+    let summary = run.summary();
+    summary
+        .warnings
+        .iter()
+        .filter(|warning| warning.kind == kind)
+        .map(|warning| warning.text.clone())
+        .collect()
+}
+
+#[test]
+fn a_driver_that_ends_its_process_costs_its_figures_and_one_warning() {
+    let quiet = Rig::scripted("room-witness", &json!({"devices": []}));
+    let without = || quiet.command(&["--no-gpu"], &JOB);
+    let mut witness = Witness::new(&without);
+    for (misdeed, how) in
+        [("abort", "died of signal 6"), ("segv", "died of signal 11"), ("exit", "ended with status 3")]
+    {
+        for function in ["nvmlInit_v2", "nvmlDeviceGetUtilizationRates"] {
+            let rig = Rig::scripted(&format!("room-{misdeed}-{function}"), &driver(function, misdeed));
+            let run = rig.room.finish(rig.command(&[], &JOB));
+            let told = (run.code, run.stdout.as_slice(), run.stderr.as_str());
+            assert_eq!(told, (3, &b"out\n"[..], "err\n"), "{misdeed} in {function}");
+            let lost = warnings(&run, "gpu_driver_lost");
+            assert_eq!(lost.len(), 1, "{misdeed} in {function}: {lost:?}");
+            assert!(lost[0].contains(function), "{lost:?}");
+            // Kernels before 6.15 do not tell how a process ended that was reaped elsewhere.
+            assert!(lost[0].contains(how) || lost[0].contains("driver ended in"), "{how}: {lost:?}");
+            assert!(!rig.reasons().contains("never used"), "{}", rig.reasons());
+            let summary = run.summary();
+            assert_eq!(summary.combined["processes_total"].as_u64(), Some(2), "the shell and its sleep");
+            let cores: Vec<_> = std::fs::read_dir(&rig.room.dir)
+                .expect("the room")
+                .flatten()
+                .filter(|entry| entry.file_name().to_string_lossy().starts_with("core"))
+                .collect();
+            assert!(cores.is_empty(), "{cores:?}");
+            witness.adds_little(&format!("{misdeed} in {function}"), || rig.command(&[], &JOB));
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_bends_its_process_changes_nothing_and_its_figures_stand() {
+    for misdeed in ["ignore_sigchld", "fork", "print"] {
+        let mut state = driver("nvmlDeviceGetUUID", misdeed);
+        state["devices"][0]["compute"] = json!([{"pid": "main", "memory": 5 * MIB}]);
+        let rig = Rig::scripted(&format!("room-{misdeed}"), &state);
+        let job = "echo $$ > main.pid; echo out; echo err >&2; sleep 0.3; exit 3";
+        let run = rig.run(&[], job);
+        let told = (run.code, run.stdout.as_slice(), run.stderr.as_str());
+        assert_eq!(told, (3, &b"out\n"[..], "err\n"), "{misdeed}");
+        let summary = run.summary();
+        assert_eq!(
+            summary.combined["processes_total"].as_u64(),
+            Some(2),
+            "{misdeed}: the driver's are not the job's"
+        );
+        assert_eq!(
+            summary.gpus[0].figures["combined_gpu_memory_bytes_max"].as_u64(),
+            Some(5 * MIB),
+            "{misdeed}"
+        );
+        assert_eq!(warnings(&run, "gpu_driver_lost"), [""; 0], "{misdeed}");
+    }
+}
+
+#[test]
+fn an_orphan_of_a_driver_that_died_is_not_the_jobs() {
+    let mut state = driver("nvmlDeviceGetUUID", "fork");
+    state["misbehave"]["nvmlDeviceGetName"] = json!("abort");
+    let rig = Rig::scripted("room-orphan", &state);
+    let run = rig.run(&[], "sleep 0.5; exit 3");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert_eq!(run.summary().combined["processes_total"].as_u64(), Some(2));
+    assert_eq!(warnings(&run, "gpu_driver_lost").len(), 1);
+}
+
+#[test]
+fn a_driver_that_aborts_while_gpus_are_chosen_is_our_failure_and_says_so() {
+    let rig = Rig::scripted("room-choice", &driver("nvmlDeviceGetCount_v2", "abort"));
+    let run = rig.run(&["--gpu-uuids", "GPU-0"], "echo never");
+    assert_eq!(run.code, 125, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("--gpu-uuids: the process of the GPU driver died of signal 6"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stdout.is_empty());
+}
+
+#[test]
+fn the_process_of_the_driver_ends_with_a_meter_that_is_killed() {
+    let mut state = driver("nvmlInit_v2", "print");
+    state["hang"] = json!(["nvmlDeviceGetUtilizationRates"]);
+    let rig = Rig::scripted("room-end", &state);
+    let script = "sleep 0.3; ps -e -o pid=,ppid=,comm= | awk -v p=$PPID '$2 == p && $3 == \"jobmeter-gpu\" {print $1}' > helper.pid; kill -9 $PPID";
+    drop(rig.run(&[], script));
+    let pid = std::fs::read_to_string(rig.room.path("helper.pid")).expect("a number").trim().to_owned();
+    assert!(!pid.is_empty(), "the process of the driver was there");
+    let begin = std::time::Instant::now();
+    while Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().is_ok_and(|out| {
+        let state = String::from_utf8_lossy(&out.stdout).trim().to_owned();
+        !state.is_empty() && !state.starts_with('Z')
+    }) {
+        assert!(begin.elapsed().as_secs() < 10, "{pid} lives on");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
