@@ -120,10 +120,12 @@ impl Tree {
 
     /// Whether a child of ours is no part of the job. Tells it of a zombie too.
     pub fn is_excluded(&self, pid: i32) -> bool {
-        self.excluded.contains(&pid)
-            // SAFETY: a plain query.
-            || !self.excluded_sessions.is_empty()
-                && self.excluded_sessions.contains(&unsafe { libc::getsid(pid) })
+        if self.excluded.contains(&pid) || self.excluded_sessions.is_empty() {
+            return self.excluded.contains(&pid);
+        }
+        // SAFETY: a plain query.
+        let session = unsafe { libc::getsid(pid) };
+        self.excluded_sessions.contains(&session)
     }
 
     /// Undoes [`Tree::exclude`] once the child was reaped: from then on the kernel may give its pid to a process
