@@ -69,10 +69,10 @@ fn every_failure_falls_back_to_the_table_and_says_why() {
     let cases = [
         (serve(http("500 Oops", ""), none).0, "500"),
         (serve(redirect, none).0, "302"),
-        (serve(b"garbage".to_vec(), none).0, "not an HTTP answer"),
+        (serve(b"garbage".to_vec(), none).0, "something that is not HTTP"),
         (serve(http("200 OK", "{\"detail\":\"x\"}"), none).0, "unexpected answer"),
         (serve(http("200 OK", "[]"), none).0, "no priced server"),
-        (serve(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[".to_vec(), none).0, "cut short"),
+        (serve(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[".to_vec(), none).0, "an incomplete answer"),
         (refused, "refused"),
         ("ftp://127.0.0.1".to_owned(), "must begin with http"),
         ("http://127.0.0.1:1/a b".to_owned(), "blank"),

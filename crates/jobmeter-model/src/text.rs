@@ -31,6 +31,29 @@ pub fn printable_within(text: &str, width: usize) -> String {
     shown.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// Text for elements and attributes of XML and HTML. Line breaks are kept by writing them as references, for in an
+/// attribute they would become blanks. XML 1.0 has no way at all to write most control characters.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' => out.push_str("&#9;"),
+            '\n' => out.push_str("&#10;"),
+            '\r' => out.push_str("&#13;"),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                out.push('\u{fffd}');
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +62,11 @@ mod tests {
     fn hostile_text_becomes_visible() {
         assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}d\u{9b}"), "a\\u{1b}[31mb\\nc\\u{202e}d\\u{9b}");
         assert_eq!(printable("naïve 日本 'x'"), "naïve 日本 'x'");
+    }
+
+    #[test]
+    fn xml_has_no_markup_and_no_control_characters() {
+        assert_eq!(xml("<b a='1'>&\"\n\u{1}é"), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;&#10;\u{fffd}é");
     }
 
     #[test]

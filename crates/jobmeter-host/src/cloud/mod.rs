@@ -134,6 +134,6 @@ fn ask_service(
             facts.instance_type = facts.instance_type.or(known.instance_type);
             (facts.vendor.unwrap_or(vendor), facts.clone(), CloudSource::Metadata, facts.reason)
         }
-        Err(failure) => (vendor, known, CloudSource::Dmi, Some(failure.to_string())),
+        Err(failure) => (vendor, known, CloudSource::Dmi, Some(format!("the metadata service {failure}"))),
     }
 }

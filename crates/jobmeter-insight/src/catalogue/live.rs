@@ -4,6 +4,7 @@
 use super::{Catalogue, Filters, Gpu, Offer, Price, Server, http};
 use crate::Error;
 use crate::units::{GIB, MIB};
+use jobmeter_model::calendar::utc_date;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -165,19 +166,10 @@ impl Row {
     }
 }
 
-/// Today as `YYYY-MM-DD`, UTC, by the civil calendar arithmetic of days since 1970.
+/// Today as `YYYY-MM-DD`, UTC.
 fn today() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let days = since.map_or(0, |d| d.as_secs() / 86_400) as i64 + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_shifted + 2) / 5 + 1;
-    let month = if month_shifted < 10 { month_shifted + 3 } else { month_shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    utc_date(since.map_or(0, |since| since.as_nanos() as u64))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::text::sentence;
 use super::{Outcome, Report};
+use jobmeter_model::text::xml;
 
 /// One suite for each run, one case for each budget: exceeded is a failure, unknown an error.
 pub fn junit(reports: &[Report]) -> String {
@@ -16,14 +17,14 @@ pub fn junit(reports: &[Report]) -> String {
     for report in reports {
         out += &format!(
             "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
-            escape(&report.label),
+            xml(&report.label),
             report.lines.len(),
             report.count(Outcome::Exceeded),
             report.count(Outcome::Unknown),
             report.count(Outcome::NoBaseline),
         );
         for line in &report.lines {
-            let text = escape(&sentence(line));
+            let text = xml(&sentence(line));
             let inside = match line.outcome {
                 Outcome::Holds => format!("<system-out>{text}</system-out>"),
                 Outcome::CannotExclude => format!("<system-out>warning: {text}</system-out>"),
@@ -33,30 +34,14 @@ pub fn junit(reports: &[Report]) -> String {
             };
             out += &format!(
                 "    <testcase classname=\"{}\" name=\"{}\">{inside}</testcase>\n",
-                escape(&report.label),
+                xml(&report.label),
                 line.budget
             );
         }
         for note in &report.notes {
-            out += &format!("    <system-out>{}</system-out>\n", escape(note));
+            out += &format!("    <system-out>{}</system-out>\n", xml(note));
         }
         out += "  </testsuite>\n";
     }
     out + "</testsuites>\n"
-}
-
-/// Text for elements and attributes. XML 1.0 has no way at all to write most control characters.
-fn escape(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '&' => "&amp;".to_owned(),
-            '<' => "&lt;".to_owned(),
-            '>' => "&gt;".to_owned(),
-            '"' => "&quot;".to_owned(),
-            '\'' => "&apos;".to_owned(),
-            '\t' | '\n' | '\r' => format!("&#{};", c as u32),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}'.to_string(),
-            c => c.to_string(),
-        })
-        .collect()
 }

@@ -2,6 +2,7 @@
 //! content-security policy.
 
 use super::scene::{Anchor, Color, Scene, Shape};
+use jobmeter_model::text::xml;
 use std::fmt::Write;
 
 pub(super) fn write(scene: &Scene) -> String {
@@ -12,8 +13,8 @@ pub(super) fn write(scene: &Scene) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"'Noto Sans', 'Segoe UI', \
          'Helvetica Neue', Arial, sans-serif\"><title>{}</title><desc>{}</desc>",
-        escape(&scene.title),
-        escape(&scene.description)
+        xml(&scene.title),
+        xml(&scene.description)
     );
     let _ = write!(out, "<rect width=\"{width}\" height=\"{height}\"{}/>", paint("fill", scene.background));
     for shape in &scene.shapes {
@@ -59,7 +60,7 @@ fn draw(out: &mut String, shape: &Shape) {
                 Anchor::End => " text-anchor=\"end\"",
             },
             paint("fill", *fill),
-            escape(text)
+            xml(text)
         ),
     };
 }
@@ -91,23 +92,4 @@ fn paint(attribute: &str, color: Color) -> String {
 fn number(value: f32) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // XML has no way to write these at all.
-            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}')
-            }
-            letter => out.push(letter),
-        }
-    }
-    out
 }
