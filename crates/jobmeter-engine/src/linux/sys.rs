@@ -283,9 +283,14 @@ fn timespec(ns: u64) -> libc::timespec {
 /// What this process had used before it became us: `cargo run` and shells exec, and the account goes on.
 static CPU_BEFORE_US_NS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
+/// The highest resident memory of this process before it became us; `ru_maxrss` outlives exec.
+static PEAK_BEFORE_US_BYTES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(u64::MAX);
+
 /// Call first of all: the meter's own account begins here.
 pub fn begin_own_account() {
-    CPU_BEFORE_US_NS.store(own_rusage().0, std::sync::atomic::Ordering::Relaxed);
+    let (cpu_ns, peak_bytes) = own_rusage();
+    CPU_BEFORE_US_NS.store(cpu_ns, std::sync::atomic::Ordering::Relaxed);
+    PEAK_BEFORE_US_BYTES.store(peak_bytes, std::sync::atomic::Ordering::Relaxed);
 }
 
 /// Children that work for us, such as the one that writes the record: their CPU time is ours. 0 where there is none.
@@ -310,15 +315,21 @@ fn helpers_cpu_ns() -> u64 {
 
 /// `(CPU ns, peak RSS bytes)` of this process since it became us.
 pub fn own_usage() -> (u64, u64) {
-    let (cpu_ns, inherited_peak_bytes) = own_rusage();
+    let (cpu_ns, peak_bytes) = own_rusage();
     let cpu_ns = cpu_ns.saturating_sub(CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed));
-    let cpu_ns = cpu_ns + helpers_cpu_ns();
-    // ru_maxrss outlives exec; the mark of the address space does not.
+    (cpu_ns + helpers_cpu_ns(), own_peak_bytes(peak_bytes))
+}
+
+/// A peak that has risen since the start is our own. One that has not may be that of the program we were before, and
+/// the mark of the address space, which does not outlive exec, is read; that costs twenty times as much.
+fn own_peak_bytes(peak_bytes: u64) -> u64 {
+    if peak_bytes > PEAK_BEFORE_US_BYTES.load(std::sync::atomic::Ordering::Relaxed) {
+        return peak_bytes;
+    }
     let mut buffer = [0u8; 4096];
     let status =
         read_proc(std::process::id() as i32, "status", &mut buffer).map(crate::linux::proc::status::parse);
-    let peak_bytes = status.ok().and_then(|status| status.peak_rss_bytes);
-    (cpu_ns, peak_bytes.unwrap_or(inherited_peak_bytes))
+    status.ok().and_then(|status| status.peak_rss_bytes).unwrap_or(peak_bytes)
 }
 
 fn own_rusage() -> (u64, u64) {

@@ -48,7 +48,7 @@ impl Meter {
             text: "still running".to_owned(),
             evidence: Vec::new(),
         };
-        self.assemble(info, verdict, Limits::default(), figures, wall_ns)
+        self.assemble(info, verdict, Limits::default(), figures, wall_ns, self.overhead())
     }
 
     /// The last word. The caller has taken the last tick; sinks have the settled values when this returns.
@@ -106,8 +106,7 @@ impl Meter {
             grade::grade_partial(&mut figures, OUT_OF_DESCRIPTORS);
         }
         figures.scopes.values_mut().for_each(lower_derived);
-        let mut summary = self.assemble(info, ending.verdict, ending.limits, figures, wall_ns);
-        summary.overhead = overhead;
+        let mut summary = self.assemble(info, ending.verdict, ending.limits, figures, wall_ns, overhead);
         for (sources, entities) in extras {
             summary.sources.extend(sources);
             merge_facts(&mut summary.gpus, entities);
@@ -174,6 +173,7 @@ impl Meter {
         limits: Limits,
         mut figures: AllFigures,
         wall_ns: u64,
+        overhead: Overhead,
     ) -> Summary {
         let mut run = info.clone();
         run.wall_ns = Some(wall_ns);
@@ -206,7 +206,7 @@ impl Meter {
             limits,
             sources: self.sources(),
             warnings: self.out.sums.warnings.clone(),
-            overhead: self.overhead(),
+            overhead,
         }
     }
 

@@ -109,6 +109,8 @@ impl<'job> Supervisor<'job> {
         meter.set_group(group);
         let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns).with_early_tick();
         job.spawned.wait_exec()?;
+        // Arguments and settings are read, and the job is busy starting: what it took to get here need not stay beside it.
+        trim::give_back_code();
         Ok(Supervisor {
             meter,
             job,
