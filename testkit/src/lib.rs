@@ -8,6 +8,7 @@ pub mod cpu;
 #[cfg(target_arch = "x86_64")]
 pub mod fault;
 pub mod floor;
+pub mod grab;
 pub mod inherit;
 pub mod memory;
 pub mod names;

@@ -3,7 +3,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use jobmeter_testkit::fault;
-use jobmeter_testkit::{cpu, floor, inherit, memory, names, once, signals, sys, tree, witness};
+use jobmeter_testkit::{cpu, floor, grab, inherit, memory, names, once, signals, sys, tree, witness};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,6 +30,8 @@ testkit cow BLOCK CHILDREN PRIVATE MS TRUTH      copy-on-write children
 testkit shared -|FILE BYTES CHILDREN MS TRUTH    a shared mapping, anonymous or of a file
 testkit daemon-hold BYTES MS TRUTH               memory in a daemonised grandchild
 testkit family BYTES CHILDREN EACH MS TRUTH      a large parent of small programs
+testkit grab HOW BYTES MS FILE                   memory in an unusual way: touch populate advise huge file
+                                                 file-populate shared exec orphan leader
 testkit map-fault RESIDENT BLOCK SECONDS TRUTH   map, fault and unmap beside a large resident block
 testkit inherited FILE ARGUMENTS…                what was inherited
 testkit copy                                     standard input to standard output
@@ -104,6 +106,7 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
             given.number(3)?,
             given.path(4)?,
         )),
+        "grab" => done(grab::grab(given.text(0)?, given.bytes(1)?, given.number(2)?, given.path(3)?)),
         "map-fault" => {
             let seconds = given.number(2)? as f64;
             done(memory::map_fault(given.bytes(0)?, given.bytes(1)?, seconds, given.path(3)?))

@@ -43,13 +43,28 @@ pub(crate) struct Job {
 
 macro_rules! job {
     ($name:literal, $ending:literal, $language:ident, $how:expr, $needs:expr) => {
+        job!($name, $name, $ending, $language, $how, $needs)
+    };
+    ($name:literal, $script:literal, $ending:literal, $language:ident, $how:expr, $needs:expr) => {
         Job {
             name: $name,
             language: Language::$language,
-            script: include_str!(concat!("scripts/", $name, ".", $ending)),
+            script: include_str!(concat!("scripts/", $script, ".", $ending)),
             how: $how,
             needs: $needs,
         }
+    };
+}
+
+macro_rules! grab {
+    ($name:literal) => {
+        job!($name, "grab", "sh", Shell, How::Plain, &[])
+    };
+}
+
+macro_rules! lost {
+    ($name:literal) => {
+        job!($name, "lost", "pl", Perl, How::Plain, &["/usr/bin/perl"])
     };
 }
 
@@ -79,6 +94,25 @@ pub(crate) const JOBS: &[Job] = &[
     job!("phases-subshell", "sh", Shell, How::Plain, &["sed"]),
     job!("phases-make", "sh", Shell, How::Plain, &["make"]),
     job!("known-bytes", "sh", Shell, How::Plain, &["dd"]),
+    job!("main-execs", "py", Python, How::Plain, &["/usr/bin/python3"]),
+    job!("killed-main", "py", Python, How::Plain, &["/usr/bin/python3"]),
+    job!("pid-namespace", "sh", Shell, How::Plain, &["unshare"]),
+    job!("orphans", "sh", Shell, How::Plain, &[]),
+    grab!("grab-touch"),
+    grab!("grab-populate"),
+    grab!("grab-advise"),
+    grab!("grab-huge"),
+    grab!("grab-file"),
+    grab!("grab-file-populate"),
+    grab!("grab-shared"),
+    grab!("grab-exec"),
+    grab!("grab-orphan"),
+    grab!("grab-leader"),
+    lost!("lost-touch"),
+    lost!("lost-populate"),
+    lost!("lost-huge"),
+    lost!("lost-file"),
+    lost!("lost-exec"),
     job!("setuid-main", "sh", Shell, How::Hidden, &["unshare", "mount", "setpriv"]),
     job!("hidepid", "sh", Shell, How::Hidden, &["unshare", "mount", "setpriv"]),
 ];

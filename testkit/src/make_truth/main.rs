@@ -10,6 +10,7 @@ mod jobs;
 mod join;
 mod labels;
 mod mode;
+mod processes;
 mod rows;
 mod run;
 mod span;
@@ -106,11 +107,10 @@ fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut
             }
             let wrong = rows.iter().filter(|row| row.wrong.is_some()).count();
             let samples = outcome.evidence.oracle_samples;
-            writeln!(
-                io::stderr(),
-                "{name}: {} claims, {wrong} false, {samples} looks at memory",
-                rows.len()
-            )?;
+            let lost =
+                outcome.evidence.lost.iter().map(|name| format!(", {name} lost some")).collect::<String>();
+            let count = rows.len();
+            writeln!(io::stderr(), "{name}: {count} claims, {wrong} false, {samples} looks at memory{lost}")?;
             table.entries.extend(rows.into_iter().map(|row| Entry { job: job.name, mode, row }));
         }
     }

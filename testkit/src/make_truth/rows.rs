@@ -3,6 +3,7 @@
 use crate::claim::Claim;
 use crate::goals;
 use crate::mode::Mode;
+use crate::processes;
 use crate::run::Outcome;
 use crate::span::Span;
 use crate::truths::{Truths, Window};
@@ -20,7 +21,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    fn new(figure: &str, truth: &Span, claim: Claim) -> Row {
+    pub(crate) fn new(figure: &str, truth: &Span, claim: Claim) -> Row {
         let wrong = claim.contradiction(truth);
         Row { figure: figure.to_owned(), truth: truth.clone(), claim, wrong, missed: None }
     }
@@ -43,7 +44,8 @@ pub(crate) fn rows(outcome: &Outcome, truths: &Truths, window: Option<Window>, m
     }
     rows.push(hardware(&outcome.summary));
     rows.push(crate::labels::row(&outcome.summary));
-    rows.extend(exit_codes(outcome, window));
+    rows.extend(processes::exit_codes(outcome, window));
+    rows.extend(processes::told_one_by_one(outcome, window));
     rows.extend(verdict(outcome));
     rows
 }
@@ -95,39 +97,6 @@ fn hardware(summary: &Value) -> Row {
     let mut row = Row::new("rates ≤ hardware", &truth, Claim::read(&summary["system"]["cores_used_max"]));
     row.wrong = (!wrong.is_empty()).then(|| wrong.join("; "));
     row
-}
-
-/// Of how many processes the end is known, and whether it is the one that the kernel told.
-fn exit_codes(outcome: &Outcome, window: Option<Window>) -> Option<Row> {
-    let tree = outcome.evidence.tree.as_ref()?;
-    let processes = outcome.views["processes"].as_array()?;
-    let mut known = 0;
-    let mut wrong = Vec::new();
-    for process in processes {
-        let pid = process["pid"].as_i64().unwrap_or_default() as i32;
-        let told = match (process["exit_code"].as_i64(), process["signal"].as_i64()) {
-            (Some(code), _) => (code as i32 & 0xff) << 8,
-            (None, Some(signal)) => signal as i32,
-            (None, None) => continue,
-        };
-        known += 1;
-        // Bit 0x80 says that there was a core file. A pid may have had several ends.
-        let mut ends = tree.ends.iter().filter(|end| end.pid == pid).map(|end| end.status & !0x80);
-        if ends.clone().next().is_some() && !ends.any(|status| status == told) {
-            wrong.push(format!("pid {pid} did not end with status {told:#x}"));
-        }
-    }
-    // Who ended before or after jobmeter looked is not asked for.
-    let is_inside = |unix_ns| window.is_none_or(|(begin, end)| (begin..end).contains(&unix_ns));
-    let total = tree.ends.iter().filter(|end| is_inside(end.unix_ns)).count() as f64;
-    let truth = Span::new(total, total, "proc connector");
-    let mut row = Row::new("exit codes known", &truth, Claim::plain(Some(known as f64), "lower_bound"));
-    row.wrong = (!wrong.is_empty()).then(|| format!("{} of them: {}", wrong.len(), wrong[0]));
-    row.missed = (f64::from(known) < 0.99 * total).then(|| format!("{known} of {total}, wanted 99 %"));
-    if window.is_some() {
-        row.truth.low = None;
-    }
-    Some(row)
 }
 
 /// How the main process ended, by the kernel's event; and that it was the OOM killer where it was.

@@ -68,17 +68,17 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
     let mut started = Vec::new();
     let pid;
     if job.how == How::Attach {
-        let mut command = start(tools, folder, as_user, &outer, None)?;
+        let mut command = start(tools, job, folder, as_user, &outer, None)?;
         job_command(&mut command);
         started.push(command.spawn()?);
         pid = admit(&listener, &mut witnesses, &mut started[0], &name, every_moment)?;
         wait_for(&folder.join("ready"), &mut started[0])?;
-        let mut command = start(tools, folder, as_user, &outer, None)?;
+        let mut command = start(tools, job, folder, as_user, &outer, None)?;
         command.arg(tools.path("jobmeter"));
         command.arg("attach").args(options(mode, "attach")).arg(pid.to_string());
         started.push(command.spawn()?);
     } else {
-        let mut command = start(tools, folder, as_user, &outer, Some(job.how))?;
+        let mut command = start(tools, job, folder, as_user, &outer, Some(job.how))?;
         command.arg(tools.path("jobmeter"));
         command.arg("run").args(options(mode, "run")).arg("--");
         job_command(&mut command);
@@ -142,6 +142,7 @@ impl Outer {
 /// A command up to the program: user, folder, environment, groups.
 fn start(
     tools: &Tools,
+    job: &Job,
     folder: &Path,
     as_user: bool,
     outer: &Outer,
@@ -165,6 +166,7 @@ fn start(
         .env("HOME", folder)
         .env("XDG_DATA_HOME", folder.join("store"))
         .env("XDG_CONFIG_HOME", folder.join("config"))
+        .env("TRUTH_JOB", job.name)
         .env("TRUTH_FILE", folder.join("truth"))
         .env("TESTKIT", tools.path("testkit"))
         .env("JOBMETER", tools.path("jobmeter"))

@@ -134,8 +134,8 @@ impl Table {
 
 /// Numbers differ from run to run; the kind of a contradiction is what comes before them.
 fn kind(text: &str) -> String {
-    let end = text.find(|letter: char| letter.is_ascii_digit() || ":;'".contains(letter));
-    text[..end.unwrap_or(text.len())].to_owned()
+    let letters = text.chars().filter(|letter| !letter.is_ascii_digit());
+    letters.take_while(|letter| !":;'".contains(*letter)).collect()
 }
 
 /// Jobs with the number of runs and the modes of each.

@@ -49,8 +49,20 @@ fn cpu(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     let Some((low, high)) = span.map(|(low, high)| (low as f64, high as f64)) else { return };
     let span = Span::new(low * 0.998 - 2.0 * MB, high * 1.002 + 2.0 * MB, "cgroup");
     truths.insert("combined.cpu_ns".into(), span);
-    if window.is_none() {
-        split(outcome, high, truths);
+    if window.is_some() {
+        return;
+    }
+    split(outcome, high, truths);
+    // The clock of the main process was read until it was gone; the rest of its time on every core is the doubt.
+    if let Some((last, rest)) =
+        evidence.timeline.last_of_main().map(|(last, rest)| (last as f64, rest as f64))
+    {
+        let cores = outcome.summary["run"]["system_cores"].as_f64().unwrap_or(1.0);
+        let most = (last + rest * cores).min(high) + 2.0 * MB;
+        let source = "CPU clock";
+        truths.insert("main.cpu_ns".into(), Span::new(last * 0.998 - 1.0 * MB, most, source));
+        let span = Span::new(low * 0.998 - most, high * 1.002 - last + 2.0 * MB, source);
+        truths.insert("descendants.cpu_ns".into(), span);
     }
 }
 
@@ -126,8 +138,15 @@ fn memory(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     if let (Some((_, first)), None) = (&evidence.counters, window) {
         // The mark is kept in per-CPU parts: up to half a megabyte may be missing.
         let mark = first.peak_rss_bytes as f64;
-        let span = Span::new(shim.max(mark - 0.5 * MB), shim.max(mark) + 1.0 * MB, "taskstats");
+        // The mark is that of the last program; what the one before had is known of the first, the shim.
+        let is_first = evidence.tree.as_ref().is_some_and(|tree| tree.first_execs <= 1);
+        let high = is_first.then_some(shim.max(mark) + 1.0 * MB);
+        let span = Span::new(shim.max(mark - 0.5 * MB), high, "taskstats");
         truths.insert("main.rss_bytes_max".into(), span);
+    }
+    if window.is_none() {
+        let low = Some(evidence.oracle_descendants_bytes as f64).filter(|low| *low > 0.0);
+        truths.insert("descendants.rss_bytes_max".into(), Span::new(low, high, "page maps, cgroup"));
     }
     if let Some(peak) = evidence.memory_peak_bytes.filter(|_| window.is_none()) {
         let peak = peak as f64;

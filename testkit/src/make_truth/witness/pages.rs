@@ -54,6 +54,24 @@ pub(crate) struct Sample {
     pub file_bytes: u64,
 }
 
+/// A process and one of its living threads: where the first one has ended, the process's own files are empty.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mapper {
+    pub process: i32,
+    pub task: i32,
+}
+
+impl Mapper {
+    pub(crate) fn own() -> Mapper {
+        let process = std::process::id() as i32;
+        Mapper { process, task: process }
+    }
+
+    fn file(self, name: &str) -> String {
+        format!("/proc/{}/task/{}/{name}", self.process, self.task)
+    }
+}
+
 /// Reads page maps; keeps its buffers between samples.
 pub(crate) struct Oracle {
     first: Frames,
@@ -71,21 +89,21 @@ impl Oracle {
             buffer: vec![0; 1 << 18],
             sees_frames: true,
         };
-        oracle.sees_frames = oracle.sample(&[std::process::id() as i32], 0).is_some_and(|own| own.bytes > 0);
+        oracle.sees_frames = oracle.sample(&[Mapper::own()], 0).is_some_and(|own| own.bytes > 0);
         oracle
     }
 
     /// What the processes hold together, or `None` if one pass already shows that it is not more than `above`.
-    pub(crate) fn sample(&mut self, pids: &[i32], above: u64) -> Option<Sample> {
+    pub(crate) fn sample(&mut self, processes: &[Mapper], above: u64) -> Option<Sample> {
         if !self.sees_frames {
-            let bytes = pids.iter().filter_map(|pid| proportional_bytes(*pid)).sum();
+            let bytes = processes.iter().filter_map(|process| proportional_bytes(*process)).sum();
             return (bytes > above).then_some(Sample { bytes, file_bytes: 0 });
         }
         self.first.clear();
         let mut pages = 0;
-        for pid in pids {
+        for process in processes {
             let first = &mut self.first;
-            each_page(*pid, &mut self.buffer, |entry| {
+            each_page(*process, &mut self.buffer, |entry| {
                 pages += u64::from(first.insert(entry & FRAME));
             });
         }
@@ -94,9 +112,9 @@ impl Oracle {
         }
         self.second.clear();
         let mut sample = Sample::default();
-        for pid in pids {
+        for process in processes {
             let (first, second) = (&self.first, &mut self.second);
-            each_page(*pid, &mut self.buffer, |entry| {
+            each_page(*process, &mut self.buffer, |entry| {
                 let frame = entry & FRAME;
                 if first.contains(frame) && second.insert(frame) {
                     sample.bytes += PAGE_BYTES;
@@ -112,9 +130,9 @@ impl Oracle {
 
 /// Calls `take` with the page map entry of each resident page of a process. What may not be touched holds no
 /// pages worth looking for, and the kernel's own pages (vdso) are not counted as resident.
-fn each_page(pid: i32, buffer: &mut [u8], mut take: impl FnMut(u64)) {
-    let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return };
-    let Ok(pagemap) = File::open(format!("/proc/{pid}/pagemap")) else { return };
+fn each_page(process: Mapper, buffer: &mut [u8], mut take: impl FnMut(u64)) {
+    let Ok(maps) = fs::read_to_string(process.file("maps")) else { return };
+    let Ok(pagemap) = File::open(process.file("pagemap")) else { return };
     for line in maps.lines() {
         let mut words = line.split_ascii_whitespace();
         let (Some(range), Some(access)) = (words.next(), words.next()) else { continue };
@@ -140,17 +158,17 @@ fn each_page(pid: i32, buffer: &mut [u8], mut take: impl FnMut(u64)) {
 }
 
 /// Without frame numbers: the process's pages, each divided by how many processes map it, strangers included.
-fn proportional_bytes(pid: i32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+fn proportional_bytes(process: Mapper) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", process.process)).ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     Some(kib.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
 /// Resident memory of the processes, shared pages counted for each: never below what they hold together.
-pub(crate) fn resident_sum_bytes(pids: &[i32]) -> u64 {
-    let of = |pid: &i32| {
-        let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+pub(crate) fn resident_sum_bytes(processes: &[Mapper]) -> u64 {
+    let of = |process: &Mapper| {
+        let text = fs::read_to_string(process.file("statm")).ok()?;
         text.split(' ').nth(1)?.parse::<u64>().ok()
     };
-    pids.iter().filter_map(of).sum::<u64>() * PAGE_BYTES
+    processes.iter().filter_map(of).sum::<u64>() * PAGE_BYTES
 }

@@ -20,7 +20,9 @@ pub(crate) enum ProcEvent {
         child_pid: i32,
         child_tgid: i32,
     },
-    Exec,
+    Exec {
+        tgid: i32,
+    },
     /// `status` as wait4 would give it.
     Exit {
         pid: i32,
@@ -83,7 +85,7 @@ fn parse(event: &[u8]) -> Option<ProcEvent> {
         FORK => {
             Some(ProcEvent::Fork { parent_tgid: number(1)?, child_pid: number(2)?, child_tgid: number(3)? })
         }
-        EXEC => Some(ProcEvent::Exec),
+        EXEC => Some(ProcEvent::Exec { tgid: number(1)? }),
         EXIT => Some(ProcEvent::Exit { pid: number(0)?, tgid: number(1)?, status: number(2)? }),
         _ => None,
     }

@@ -16,12 +16,14 @@ pub(crate) fn wall_clock_ns() -> u64 {
 pub(crate) struct Moment {
     unix_ns: u64,
     pub cpu_ns: Option<u64>,
+    /// The CPU clock of the first process, while it is there.
+    pub main_ns: Option<u64>,
     pub counters: Counters,
 }
 
 impl Moment {
-    pub(crate) fn now(cpu_ns: Option<u64>, counters: Counters) -> Moment {
-        Moment { unix_ns: wall_clock_ns(), cpu_ns, counters }
+    pub(crate) fn now(cpu_ns: Option<u64>, main_ns: Option<u64>, counters: Counters) -> Moment {
+        Moment { unix_ns: wall_clock_ns(), cpu_ns, main_ns, counters }
     }
 }
 
@@ -56,6 +58,14 @@ impl Timeline {
             at_least(end_ns).saturating_sub(begin_most),
             at_most(end_ns)? - at_least(begin_ns).min(at_most(end_ns)?),
         ))
+    }
+
+    /// The last reading of the first process's CPU clock, and what it can have used after that on one core.
+    pub(crate) fn last_of_main(&self) -> Option<(u64, u64)> {
+        let at = self.moments.iter().rposition(|moment| moment.main_ns.is_some())?;
+        let gone_by = self.moments.get(at + 1).map_or(u64::MAX, |moment| moment.unix_ns);
+        let last = &self.moments[at];
+        Some((last.main_ns?, gone_by.saturating_sub(last.unix_ns)))
     }
 
     /// The highest memory that the oracle saw between two points of time.

@@ -21,10 +21,12 @@ pub(crate) struct Tree {
     live: HashMap<i32, i32>,
     /// Living tasks of each living process.
     tasks_of: HashMap<i32, usize>,
-    root: i32,
+    pub root: i32,
     /// Processes, the first one included.
     pub processes: u64,
     pub tasks: u64,
+    /// Programs that the first process became.
+    pub first_execs: u64,
     /// How each process of the job ended, in order.
     pub ends: Vec<End>,
     /// When the first process ended with others still there.
@@ -36,6 +38,8 @@ pub(crate) struct Tree {
     /// What the ended tasks of the job had used, and that of the first process alone.
     pub all: Counters,
     pub first: Counters,
+    /// The same for each process; a pid that was used again has several.
+    pub by_process: HashMap<i32, Vec<Counters>>,
     pub events_lost: bool,
     pub records_lost: bool,
 }
@@ -84,7 +88,7 @@ impl Tree {
                     }
                 }
             }
-            ProcEvent::Exec => {}
+            ProcEvent::Exec { tgid } => self.first_execs += u64::from(tgid == self.root),
             ProcEvent::Lost => self.events_lost = true,
         }
     }
@@ -120,6 +124,12 @@ impl Tree {
             self.all += record;
             if process == self.root {
                 self.first += record;
+            }
+            // The first thread's record opens an account, the other threads' add to the last one.
+            let lives = self.by_process.entry(process).or_default();
+            match lives.last_mut().filter(|_| pid != process) {
+                Some(life) => *life += record,
+                None => lives.push(record),
             }
         }
     }
