@@ -19,7 +19,7 @@ pub fn grab(how: &str, bytes: usize, hold_ms: u64, file: &Path) -> io::Result<()
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     match how {
         "touch" => touch(map(bytes, private, None)?, bytes, sys::PAGE_BYTES),
-        "populate" => drop(map(bytes, private | libc::MAP_POPULATE, None)?),
+        "populate" => _ = map(bytes, private | libc::MAP_POPULATE, None)?,
         "advise" => {
             let start = map(bytes, private, None)?;
             // SAFETY: the range was just mapped.
@@ -32,9 +32,9 @@ pub fn grab(how: &str, bytes: usize, hold_ms: u64, file: &Path) -> io::Result<()
         }
         "file-populate" => {
             let file = File::open(file)?;
-            drop(map(bytes, libc::MAP_PRIVATE | libc::MAP_POPULATE, Some(&file))?);
+            map(bytes, libc::MAP_PRIVATE | libc::MAP_POPULATE, Some(&file))?;
         }
-        "shared" => drop(map(bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, None)?),
+        "shared" => _ = map(bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, None)?,
         "exec" => {
             touch(map(bytes, private, None)?, bytes, sys::PAGE_BYTES);
             sys::sleep_ms(hold_ms);
