@@ -34,8 +34,7 @@ class Run:
     def recommend_resources(self) -> Dict[str, Optional[int]]:
         """What to ask for next time, by the simple rule: cores, MiB of memory, GPUs and MiB of VRAM.
 
-        The memory rests on the upper bound of the peak where there is one, the likely one where that is known; `None`
-        is what could not be measured.
+        The memory rests on the upper bound of the peak where there is one; `None` is what could not be measured.
         `jobmeter advise` learns from many runs.
         """
         combined = self.to_dict()["combined"]
@@ -49,7 +48,7 @@ class Run:
         # Without a GPU there is no such figure, and none is needed.
         needs = {
             "cpu": figure("cores_used_mean"),
-            "memory": figure("rss_bytes_max", bounds=("likely_upper", "upper")),
+            "memory": figure("rss_bytes_max", bounds=("upper",)),
             "gpu": figure("gpu_busy_ppm_max", 0.0),
             "vram": figure("gpu_memory_bytes_max", 0.0),
         }

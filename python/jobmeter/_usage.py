@@ -19,7 +19,6 @@ class Figure:
     quality: str
     lower: Optional[float] = None
     upper: Optional[float] = None
-    likely_upper: Optional[float] = None
     reason: Optional[str] = None
 
 

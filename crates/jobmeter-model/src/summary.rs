@@ -45,9 +45,6 @@ pub struct Figure {
     /// The truth is not above this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<Number>,
-    /// The truth is hardly above this, although it cannot be ruled out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub likely_upper: Option<Number>,
     /// Why it is missing or what to know about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -67,7 +64,7 @@ impl Figure {
     }
 
     fn bare(quality: Quality) -> Figure {
-        Figure { value: None, quality, lower: None, upper: None, likely_upper: None, reason: None }
+        Figure { value: None, quality, lower: None, upper: None, reason: None }
     }
 
     pub fn because(mut self, reason: impl Into<String>) -> Figure {

@@ -338,12 +338,8 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
     limits
 }
 
-/// The likely bound of the peak where there is one, as in the summary.
+/// The upper bound of the peak, as in the summary.
 fn memory_bound(run: &RunData) -> Option<Limit> {
     let peak = run.summary.combined.get("rss_bytes_max")?;
-    let (label, value) = match peak.likely_upper {
-        Some(likely) => ("Peak is likely below", likely),
-        None => ("Peak is below", peak.upper?),
-    };
-    Some(Limit { label, value: value.as_f64() }).filter(|limit| limit.value > 0.0)
+    Some(Limit { label: "Peak is below", value: peak.upper?.as_f64() }).filter(|limit| limit.value > 0.0)
 }

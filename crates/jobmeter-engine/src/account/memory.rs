@@ -1,9 +1,8 @@
 //! Memory of the tree with shared pages counted once. Resident sizes are read every tick; who shares what is
 //! asked of smaps_rollup only when a maximum may move, and within a budget, because that read holds up the
-//! process it reads.
+//! process it reads. Pure: the caller reads what [`MemoryAccount::wants`] asks for.
 
-use crate::meter::process::Process;
-use crate::meter::tree::Tree;
+use super::sharing::{MemoryReading, Rolled, Sums, Union, Verified, over_scopes};
 
 /// Share of one core that rollups may take, and what they may take at the start.
 const BUDGET_SHARE: f64 = 0.01;
@@ -16,6 +15,12 @@ const FIRST_PASS_NS: u64 = 10_000_000;
 const LONGEST_READ_NS: u64 = 20_000_000;
 /// For one process alone only the split into private and shared is at stake.
 const LONGEST_SPLIT_READ_NS: u64 = 2_000_000;
+/// A process above this size without a rollup leaves a pass incomplete.
+const NEGLIGIBLE_BYTES: u64 = 1 << 20;
+
+const MAIN: usize = 0;
+const DESCENDANTS: usize = 1;
+const COMBINED: usize = 2;
 
 /// Resident memory of a scope at one tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,274 +33,182 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    fn at_most(mut self, total_bytes: u64) -> Resident {
-        self.total_bytes = self.total_bytes.min(total_bytes);
-        self.private_bytes = self.private_bytes.min(self.total_bytes);
-        self.shared_bytes = self.total_bytes - self.private_bytes;
-        self
+    fn of(union: Union, sum_bytes: u64, at_most_bytes: u64) -> Resident {
+        let total_bytes = union.total_bytes.min(at_most_bytes);
+        let private_bytes = union.private_bytes.min(total_bytes);
+        Resident { total_bytes, private_bytes, shared_bytes: total_bytes - private_bytes, sum_bytes }
     }
 }
 
-/// Distinct pages of a set of processes, and those among them that one process has alone.
-#[derive(Debug, Clone, Copy, Default)]
-struct Union {
-    total: u64,
-    private: u64,
+/// What has to be read before the tick's memory can be accounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Nothing,
+    /// The resident sizes once more: the sum is a new maximum, and its parts were read one after the other.
+    SecondLook,
+    /// The rollups of all processes that cost at most `longest_ns`, then the resident sizes once more.
+    Rollups {
+        longest_ns: u64,
+    },
 }
 
-impl Union {
-    /// No smaller than the largest process and no larger than the plain sum.
-    fn within(total: u64, private: u64, max_rss: u64, rss: u64) -> Union {
-        let total = total.max(max_rss).min(rss);
-        Union { total, private: private.min(total) }
-    }
-}
-
-/// What a pass found of a scope, and what the guess without asking was at that moment.
-#[derive(Debug, Clone, Copy, Default)]
-struct Verified {
-    found: Union,
-    guessed: Union,
-}
-
-/// What a pass of rollups found over a set of processes.
-#[derive(Default, Clone, Copy)]
-struct Rolled {
-    rss: u64,
-    pss: u64,
-    private: u64,
-    max_shared: u64,
-    max_rss: u64,
-}
-
-impl Rolled {
-    fn take(&mut self, process: &Process) {
-        let (rss, pss, private, shared) = match process.rollup {
-            Some(last) => {
-                let rollup = &last.rollup;
-                (rollup.rss_bytes, rollup.pss_bytes, rollup.private_bytes, rollup.shared_bytes)
-            }
-            // Small or gone: as if it shared its files only.
-            None => {
-                let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
-                (rss, rss - file, rss - file, file)
-            }
-        };
-        self.rss += rss;
-        self.pss += pss;
-        self.private += private;
-        self.max_shared = self.max_shared.max(shared);
-        self.max_rss = self.max_rss.max(rss);
-    }
-
-    /// Proportional sizes are exact for pages shared inside the set; the other term mends pages shared with
-    /// outsiders.
-    fn union(&self) -> Union {
-        Union::within(self.pss.max(self.private + self.max_shared), self.private, self.max_rss, self.rss)
-    }
-}
-
-/// It has its pages from a parent.
-fn is_copy(process: &Process) -> bool {
-    process.stat.is_forked_copy() && !process.is_main
-}
-
-/// Sums over a set of processes.
-#[derive(Default, Clone, Copy)]
-struct Sums {
-    count: usize,
-    rss: u64,
-    /// Of forked copies.
-    copied: u64,
-    /// Pages that belong to one process alone, as far as known.
-    private: u64,
-    /// Pages that forked copies have added to what they inherited.
-    grown: u64,
-    max_inherited: u64,
-    max_file: u64,
-    max_rss: u64,
-}
-
-impl Sums {
-    fn take(&mut self, process: &Process) {
-        let (rss, file) = (process.rss_bytes, process.rss_file_bytes.min(process.rss_bytes));
-        self.count += 1;
-        self.rss += rss;
-        self.max_rss = self.max_rss.max(rss);
-        self.max_file = self.max_file.max(file);
-        if is_copy(process) {
-            let inherited = process.rss_at_birth_bytes.min(rss).saturating_sub(file);
-            self.copied += rss;
-            self.max_inherited = self.max_inherited.max(inherited);
-            self.grown += rss - file - inherited;
-        } else {
-            self.private += rss - file;
-        }
-    }
-
-    /// Without asking who shares what: files are shared by all, a copy shares what it inherited.
-    fn guess(&self) -> Union {
-        let own = self.private.max(self.max_inherited) + self.grown;
-        Union::within(own + self.max_file, self.private + self.grown, self.max_rss, self.rss)
-    }
-
-    /// What the last pass found, moved by as much as the guess has moved since.
-    fn since(&self, verified: &Verified) -> Union {
-        let guess = self.guess();
-        let moved = |found: u64, now: u64, before: u64| (found + now).saturating_sub(before);
-        Union::within(
-            moved(verified.found.total, guess.total, verified.guessed.total),
-            moved(verified.found.private, guess.private, verified.guessed.private),
-            self.max_rss,
-            self.rss,
-        )
-    }
+/// Whether a pass reads the rollup of this process.
+pub(crate) fn is_worthwhile(reading: &MemoryReading, longest_ns: u64) -> bool {
+    reading.rss_bytes > 0 && reading.rollup_cost_ns <= longest_ns
 }
 
 #[derive(Default)]
-pub(crate) struct MemoryMeter {
+pub(crate) struct MemoryAccount {
     spent_ns: u64,
     pub passes: u64,
     /// Passes that were wanted but not affordable.
     pub refused: u64,
-    /// Family size at the last pass and what it found for main, descendants, combined.
+    /// Number of processes at the last pass and what it found for main, descendants, combined.
     verified: Option<(usize, [Verified; 3])>,
     best_bytes: [u64; 3],
+    /// The most that each scope certainly held at one moment.
+    proven_bytes: [u64; 3],
     pass_at_ns: u64,
     pass_cost_ns: u64,
 }
 
-impl MemoryMeter {
-    /// `[main, descendants, combined]` at this tick; `elapsed_ns` fills the budget.
-    pub(crate) fn read(&mut self, tree: &mut Tree, elapsed_ns: u64) -> [Resident; 3] {
-        let mut all: [Sums; 3] = over_scopes(tree, Sums::take);
-        let mut unions = self.estimate(&all);
-        let unshared_at_most = || {
-            let copies = tree.processes.iter().filter(|process| is_copy(process));
-            copies.map(|process| process.unshared_at_most_bytes(tree.scale)).sum()
-        };
-        if self.wants_pass(&all, &unions, elapsed_ns, unshared_at_most)
-            && self.pass(tree, all[2].count, elapsed_ns)
-        {
-            let found = over_scopes(tree, Rolled::take).map(|rolled: Rolled| rolled.union());
-            // The pass takes milliseconds: pages that were mapped or shared meanwhile would count twice.
-            tree.refresh_memory();
-            let after: [Sums; 3] = over_scopes(tree, Sums::take);
-            let moved = after[2].rss.abs_diff(all[2].rss) > all[2].rss / 64;
-            // Who was too large to ask may share everything or nothing with the rest.
-            let unasked = |process: &Process| process.rollup.is_none() && process.rss_bytes > 1 << 20;
-            let is_whole = all[2].count == 1 || !tree.processes.iter().any(unasked);
-            all = after;
-            if is_whole && !moved {
-                let mut verified = [Verified::default(); 3];
-                for (slot, (found, sums)) in verified.iter_mut().zip(found.into_iter().zip(&all)) {
-                    *slot = Verified { found, guessed: sums.guess() };
-                }
-                self.verified = Some((all[2].count, verified));
+impl MemoryAccount {
+    /// The most that main, descendants and combined certainly held at one moment.
+    pub(crate) fn proven_bytes(&self) -> [u64; 3] {
+        self.proven_bytes
+    }
+
+    /// What to read before [`MemoryAccount::take`]; `elapsed_ns` fills the budget.
+    pub(crate) fn wants(&mut self, readings: &[MemoryReading], elapsed_ns: u64) -> Wanted {
+        let all: [Sums; 3] = over_scopes(readings, Sums::take);
+        if self.wants_pass(&all, readings, elapsed_ns) {
+            let longest_ns = if all[COMBINED].count == 1 { LONGEST_SPLIT_READ_NS } else { LONGEST_READ_NS };
+            if self.affords_pass(readings, longest_ns, elapsed_ns) {
+                return Wanted::Rollups { longest_ns };
             }
-            unions = self.estimate(&all);
+            self.refused += 1;
         }
+        let exceeds = |index: usize| {
+            all[index].count > 1
+                && (all[index].proven_bytes() > self.proven_bytes[index]
+                    || self.estimate(&all)[index].total_bytes > self.best_bytes[index])
+        };
+        if exceeds(COMBINED) || exceeds(DESCENDANTS) { Wanted::SecondLook } else { Wanted::Nothing }
+    }
+
+    /// A pass was made between two looks at the resident sizes.
+    pub(crate) fn take_pass(
+        &mut self,
+        before: &[MemoryReading],
+        after: &[MemoryReading],
+        cost_ns: u64,
+        elapsed_ns: u64,
+    ) {
+        self.passes += 1;
+        self.spent_ns += cost_ns;
+        self.pass_at_ns = elapsed_ns;
+        self.pass_cost_ns = cost_ns;
+        let found = over_scopes(after, Rolled::take).map(|rolled: Rolled| rolled.union());
+        let all: [Sums; 3] = over_scopes(after, Sums::take);
+        // A pass takes milliseconds: pages that were mapped, freed or shared meanwhile may count twice.
+        let moved_bytes: u64 = before
+            .iter()
+            .zip(after)
+            .map(|(before, after)| {
+                before.anon_bytes().abs_diff(after.anon_bytes())
+                    + before.file_bytes.abs_diff(after.file_bytes)
+            })
+            .sum();
+        for (proven, found) in self.proven_bytes.iter_mut().zip(&found) {
+            *proven = (*proven).max(found.total_bytes.saturating_sub(moved_bytes));
+        }
+        // A process that was too large to ask may share everything or nothing with the others.
+        let is_unasked =
+            |reading: &MemoryReading| reading.rollup.is_none() && reading.rss_bytes > NEGLIGIBLE_BYTES;
+        let is_whole = all[COMBINED].count == 1 || !after.iter().any(is_unasked);
+        if is_whole && moved_bytes <= all[COMBINED].rss_bytes / 64 {
+            let mut verified = [Verified::default(); 3];
+            for (slot, (found, sums)) in verified.iter_mut().zip(found.into_iter().zip(&all)) {
+                *slot = Verified { found, guessed: sums.guess() };
+            }
+            self.verified = Some((all[COMBINED].count, verified));
+        }
+    }
+
+    /// `[main, descendants, combined]` at this tick.
+    pub(crate) fn take(&mut self, readings: &[MemoryReading]) -> [Resident; 3] {
+        let all: [Sums; 3] = over_scopes(readings, Sums::take);
+        let unions = self.estimate(&all);
         let mut result = [Resident::default(); 3];
-        for (resident, (union, sums)) in result.iter_mut().zip(unions.into_iter().zip(&all)) {
-            *resident = Resident {
-                total_bytes: union.total,
-                private_bytes: union.private,
-                shared_bytes: union.total - union.private,
-                sum_bytes: sums.rss,
-            };
+        for (index, resident) in result.iter_mut().enumerate() {
+            *resident = Resident::of(unions[index], all[index].rss_bytes, u64::MAX);
         }
-        // Estimates of the three scopes are made apart; together they still cannot exceed their sum.
-        let both = result[0].total_bytes + result[1].total_bytes;
-        result[2] = result[2].at_most(both);
-        for (best, resident) in self.best_bytes.iter_mut().zip(&result) {
-            *best = (*best).max(resident.total_bytes);
+        // The scopes are estimated apart; together they still cannot exceed their sum.
+        let both_bytes = result[MAIN].total_bytes + result[DESCENDANTS].total_bytes;
+        result[COMBINED] = Resident::of(unions[COMBINED], all[COMBINED].rss_bytes, both_bytes);
+        for (index, resident) in result.iter().enumerate() {
+            self.best_bytes[index] = self.best_bytes[index].max(resident.total_bytes);
+            self.proven_bytes[index] = self.proven_bytes[index].max(all[index].proven_bytes());
         }
         result
     }
 
-    /// From the last pass while the family is the same, else by what forks and files tell: after members came
-    /// or went, what was found of them no longer stands.
+    /// From the last pass while there are as many processes as then, else by resident sizes alone: after processes came
+    /// or went, what was found of them no longer holds.
     fn estimate(&self, all: &[Sums; 3]) -> [Union; 3] {
         match &self.verified {
-            Some((count, verified)) if *count == all[2].count => {
-                [0, 1, 2].map(|index| all[index].since(&verified[index]))
+            Some((count, verified)) if *count == all[COMBINED].count => {
+                [MAIN, DESCENDANTS, COMBINED].map(|index| all[index].since(&verified[index]))
             }
             _ => all.map(|sums| sums.guess()),
         }
     }
 
     /// Only when a maximum may move.
-    fn wants_pass(
-        &self,
-        all: &[Sums; 3],
-        unions: &[Union; 3],
-        elapsed_ns: u64,
-        unshared_at_most: impl FnOnce() -> u64,
-    ) -> bool {
-        let moves = |index: usize| {
-            let best = self.best_bytes[index];
-            unions[index].total > best + best / 100 + 65_536
-        };
+    fn wants_pass(&self, all: &[Sums; 3], readings: &[MemoryReading], elapsed_ns: u64) -> bool {
         if elapsed_ns < FIRST_PASS_NS {
             return false;
         }
-        let combined = &all[2];
+        let unions = self.estimate(all);
+        let is_beyond_best = |index: usize, bytes: u64, part: u64| {
+            bytes > self.best_bytes[index] + self.best_bytes[index] / part
+        };
+        let moves =
+            |index: usize| is_beyond_best(index, unions[index].total_bytes.saturating_sub(65_536), 100);
+        let combined = &all[COMBINED];
         if combined.count <= 1 {
-            return moves(0);
+            return moves(MAIN);
         }
-        let family_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
-        let may_exceed = combined.rss > self.best_bytes[2] + self.best_bytes[2] / 64;
-        (family_changed && may_exceed)
-            || moves(2)
-            || moves(1)
-            || (may_exceed
-                && self.is_pass_due(all, elapsed_ns)
-                && unshared_at_most() > self.best_bytes[2] / 100 + 65_536)
+        let is_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
+        let may_exceed = is_beyond_best(COMBINED, combined.rss_bytes, 64);
+        (is_changed && may_exceed)
+            || moves(COMBINED)
+            || moves(DESCENDANTS)
+            || (may_exceed && self.is_pass_due(all, elapsed_ns) && {
+                let copies = readings.iter().filter(|reading| reading.is_copy);
+                let unshared_bytes: u64 = copies.map(|reading| reading.unshared_at_most_bytes).sum();
+                unshared_bytes > self.best_bytes[COMBINED] / 100 + 65_536
+            })
     }
 
     /// A forked copy that writes to its pages makes them its own without growing: no resident size tells, so
-    /// the families that could be larger than the best known are looked at from time to time.
+    /// trees that could be larger than the best known are looked at from time to time.
     fn is_pass_due(&self, all: &[Sums; 3], elapsed_ns: u64) -> bool {
-        all[1].copied > 1 << 20 && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * COPIES_SPACING
+        all[DESCENDANTS].copied_bytes > NEGLIGIBLE_BYTES
+            && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * COPIES_SPACING
     }
 
-    fn pass(&mut self, tree: &mut Tree, count: usize, elapsed_ns: u64) -> bool {
-        let longest_ns = if count == 1 { LONGEST_SPLIT_READ_NS } else { LONGEST_READ_NS };
-        let affordable_ns =
-            (BUDGET_START_NS + (elapsed_ns as f64 * BUDGET_SHARE) as u64).saturating_sub(self.spent_ns);
-        let worthwhile = |process: &Process| process.rss_bytes > 0 && process.rollup_cost_ns() <= longest_ns;
-        let cost_ns: u64 =
-            tree.processes.iter().filter(|process| worthwhile(process)).map(Process::rollup_cost_ns).sum();
-        if cost_ns == 0 || cost_ns > affordable_ns {
-            self.refused += 1;
-            return false;
-        }
-        let spent_before_ns = self.spent_ns;
-        let buffer = &mut tree.buffer;
-        for process in &mut tree.processes {
-            if worthwhile(process) {
-                let cost_ns = process.read_rollup(buffer);
-                self.spent_ns += cost_ns.unwrap_or(10_000);
-                if cost_ns.is_none() {
-                    process.rollup = None;
-                }
-            } else {
-                process.rollup = None;
-            }
-        }
-        self.passes += 1;
-        self.pass_at_ns = elapsed_ns;
-        self.pass_cost_ns = self.spent_ns - spent_before_ns;
-        true
+    fn affords_pass(&self, readings: &[MemoryReading], longest_ns: u64, elapsed_ns: u64) -> bool {
+        let budget_ns = BUDGET_START_NS + (elapsed_ns as f64 * BUDGET_SHARE) as u64;
+        let cost_ns: u64 = readings
+            .iter()
+            .filter(|reading| is_worthwhile(reading, longest_ns))
+            .map(|reading| reading.rollup_cost_ns)
+            .sum();
+        cost_ns > 0 && cost_ns <= budget_ns.saturating_sub(self.spent_ns)
     }
 }
 
-/// `[main, descendants, combined]`.
-fn over_scopes<S: Default + Copy>(tree: &Tree, take: fn(&mut S, &Process)) -> [S; 3] {
-    let mut all = [S::default(); 3];
-    for process in &tree.processes {
-        take(&mut all[if process.is_main { 0 } else { 1 }], process);
-        take(&mut all[2], process);
-    }
-    all
-}
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

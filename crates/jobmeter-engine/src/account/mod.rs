@@ -3,8 +3,10 @@
 
 pub(crate) mod amounts;
 pub(crate) mod cpu;
+pub(crate) mod ended;
 pub(crate) mod grade;
 pub(crate) mod ledger;
 pub(crate) mod memory;
 pub(crate) mod peaks;
 pub(crate) mod reading;
+pub(crate) mod sharing;

@@ -1,170 +1,296 @@
-//! Bounds of the memory peak. Below: the best sampled sum and every single high-water mark. Above: the
-//! high-water marks of the processes that were alive together.
+//! An upper bound of the memory peak. The run is cut into intervals from one full tick to the next. In each interval
+//! the tree held at most what its living processes can have held (by their high-water marks, or by what they
+//! had plus what their page faults can have added) plus the same for those that ended in it and lived together.
 
-use crate::meter::tree::Tree;
+/// Fault-around maps up to this much of a file with one fault.
+const FAULT_AROUND_BYTES: u64 = 64 * 1024;
+/// Anonymous memory grows by one page with each fault; huge pages are counted apart.
+pub(crate) const PAGE_BYTES: u64 = 4096;
 
-/// Ticks that are kept apart; beyond it two are taken for one that is worse than both.
-const MAX_WORST: usize = 32;
+/// Moments that are kept apart; beyond it two are taken for one that is worse than both.
+const MAX_MOMENTS: usize = 64;
 
-#[derive(Debug, Default)]
-pub(crate) struct Peaks {
-    /// The full ticks that may turn out the worst: how many processes had no fresh mark, each of which is bounded by the
-    /// largest mark of all, and the sum of the fresh marks. None of them is below another in both.
-    worst: Vec<(u64, u64)>,
-    /// The sum of the fresh marks at the last full tick.
-    last_certain_bytes: u64,
-    /// Largest marks seen, of main and of any descendant.
-    pub main_bytes: u64,
-    pub descendant_bytes: u64,
-    /// Sum of file-backed memory, which a memory group may charge to others.
-    file_bytes: u64,
-    /// Children came and went unseen between two ticks.
-    pub has_unseen: bool,
+/// What a process can have mapped with so many page faults; `huge_bytes` for huge pages meanwhile.
+pub(crate) fn mapped_by_faults_bytes(faults: u64, huge_bytes: u64) -> u64 {
+    faults.saturating_mul(FAULT_AROUND_BYTES).saturating_add(huge_bytes)
 }
 
-/// From above: what cannot be exceeded, and what hardly will be where that is less.
+/// A process that lives at a full tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Living {
+    pub pid: i32,
+    pub parent_pid: i32,
+    pub is_main: bool,
+    /// Forked and not replaced by exec.
+    pub is_copy: bool,
+    /// Anonymous memory now, and when it was first seen.
+    pub anon_bytes: u64,
+    pub anon_at_birth_bytes: u64,
+    /// The most that ticks have seen of it since the full tick before.
+    pub max_rss_bytes: u64,
+    pub max_file_bytes: u64,
+    /// The kernel's high-water mark, read at this tick or unchanged since it was read.
+    pub mark_bytes: u64,
+    /// Page faults of its own: since its fork, and since the full tick before.
+    pub faults: u64,
+    pub faults_since: u64,
+}
+
+impl Living {
+    /// The most that it can have held since the full tick before, besides what it inherited and did not change: memory of
+    /// its own, and mapped files and shared memory as ticks have seen them.
+    fn at_most_bytes(&self, huge: Huge) -> (u64, u64) {
+        let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
+        let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
+        let file_bytes = self.max_file_bytes.min(rss_bytes);
+        if !self.is_copy {
+            return (rss_bytes - file_bytes, file_bytes);
+        }
+        // Every page that a copy has changed or added took a fault of its own.
+        let changed_bytes = (self.faults * PAGE_BYTES)
+            .saturating_add(huge.anon_since_start_bytes)
+            .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
+        (changed_bytes.min(rss_bytes - file_bytes), file_bytes)
+    }
+
+    /// Inherited memory that its parent may have given up since: `parent_anon_bytes` is what the parent still has.
+    fn inherited_beyond_bytes(&self, parent_anon_bytes: u64) -> u64 {
+        self.anon_at_birth_bytes.min(self.anon_bytes).saturating_sub(parent_anon_bytes)
+    }
+}
+
+/// Huge pages that the machine gave out, each of which a single fault can have mapped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Huge {
+    /// Of all kinds, since the full tick before.
+    pub since_tick_bytes: u64,
+    /// Of anonymous memory, since the run began.
+    pub anon_since_start_bytes: u64,
+}
+
+/// A process that lived since the full tick before and is gone, or that no tick has seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct UpperBytes {
-    pub certain: Option<u64>,
-    pub likely: Option<u64>,
+pub(crate) struct Ended {
+    /// When it began and ended; 0 and the maximum where that is not known.
+    pub fork_ns: u64,
+    pub end_ns: u64,
+    /// The most that it held, where a mark or its faults tell.
+    pub at_most_bytes: Option<u64>,
+    pub is_main: bool,
+}
+
+impl Ended {
+    pub(crate) fn at_unknown_times(at_most_bytes: Option<u64>) -> Ended {
+        Ended { fork_ns: 0, end_ns: u64::MAX, at_most_bytes, is_main: false }
+    }
+}
+
+/// Everything that is known of the time between two full ticks.
+#[derive(Debug, Default)]
+pub(crate) struct Interval {
+    pub living: Vec<Living>,
+    pub ended: Vec<Ended>,
+    /// Processes that ended unseen may be missing in `ended`.
+    pub has_unlisted: bool,
+    /// Page faults since the full tick before of all that ended, listed or not. `None` where some parent discards the
+    /// accounts of its children.
+    pub ended_faults: Option<u64>,
+    /// What those `ended` without a bound held when they were last read.
+    pub ended_before_bytes: u64,
+    pub huge: Huge,
+    /// Files and shared memory that the whole machine had mapped at either end.
+    pub mapped_bytes: Option<u64>,
+}
+
+/// The most that the tree can have held at one moment, up to what is not known before the end: the largest mark of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Moment {
+    certain_bytes: u64,
+    /// Processes without a bound of their own; `None` where nobody counted them.
+    unbounded: Option<u64>,
+    /// What those can have held together, by their page faults.
+    by_faults_bytes: Option<u64>,
+}
+
+impl Moment {
+    fn is_at_least(&self, other: &Moment) -> bool {
+        let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
+        self.certain_bytes >= other.certain_bytes
+            && most(self.unbounded) >= most(other.unbounded)
+            && most(self.by_faults_bytes) >= most(other.by_faults_bytes)
+    }
+
+    fn worse_of(&self, other: &Moment) -> Moment {
+        let most = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
+        Moment {
+            certain_bytes: self.certain_bytes.max(other.certain_bytes),
+            unbounded: most(self.unbounded, other.unbounded),
+            by_faults_bytes: most(self.by_faults_bytes, other.by_faults_bytes),
+        }
+    }
+
+    fn bound(&self, largest_bytes: Option<u64>) -> Option<Bound> {
+        if self.unbounded == Some(0) {
+            return Some(Bound { bytes: self.certain_bytes, source: UpperSource::Marks });
+        }
+        let by_largest = self.unbounded.zip(largest_bytes).map(|(count, each)| count.saturating_mul(each));
+        let (more_bytes, source) = match (by_largest, self.by_faults_bytes) {
+            (Some(by_largest), Some(by_faults)) if by_faults < by_largest => (by_faults, UpperSource::Faults),
+            (Some(by_largest), _) => (by_largest, UpperSource::LargestMark),
+            (None, by_faults) => (by_faults?, UpperSource::Faults),
+        };
+        Some(Bound { bytes: self.certain_bytes.saturating_add(more_bytes), source })
+    }
+}
+
+/// What an upper bound rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UpperSource {
+    /// High-water marks of all processes that lived together.
+    Marks,
+    /// The same, with the largest mark of all in place of those that nobody read.
+    LargestMark,
+    /// The same, with page faults in place of marks that nobody read.
+    Faults,
+    /// The peak of the job's own cgroup.
+    Group,
+}
+
+impl UpperSource {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            UpperSource::Marks => "by the kernel's high-water marks of the processes that lived together",
+            UpperSource::LargestMark => {
+                "by high-water marks; processes that ended unread are taken for as large as the largest"
+            }
+            UpperSource::Faults => "by high-water marks, and page faults of processes that ended unread",
+            UpperSource::Group => "by the peak of the job's own cgroup",
+        }
+    }
+}
+
+/// An upper bound and what it rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub bytes: u64,
+    pub source: UpperSource,
+}
+
+/// What is known only when the run is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AtTheEnd {
+    /// The largest mark of any process, where it is certain.
+    pub largest_bytes: Option<u64>,
+    /// The processes that intervals listed turned out to be all that there were.
+    pub all_are_listed: bool,
+    /// No process discarded the accounts of its children, their page faults among them.
+    pub faults_are_whole: bool,
+}
+
+/// The upper bound of one scope.
+#[derive(Debug, Default)]
+pub(crate) struct Peaks {
+    /// The moments that may turn out the worst: none is at most another in all respects.
+    moments: Vec<Moment>,
+    /// Those of the last interval: processes that ended unseen later may have lived in it.
+    pending: Vec<Moment>,
 }
 
 impl Peaks {
-    /// At a full tick, whose marks also cover the time since the full tick before; `others` lived in that time and
-    /// cannot be read any more, or not yet.
-    pub(crate) fn take(&mut self, tree: &Tree, now_ns: u64, others: u64) {
-        let (mut certain_bytes, mut uncertain) = (0, others);
-        for process in &tree.processes {
-            // The mark goes with the memory: of a zombie it is as old as its last living read.
-            let is_fresh = process.slow_at_ns == now_ns || !process.is_slow_old();
-            if is_fresh && process.stat.state != b'Z' {
-                certain_bytes += process.peak_rss_bytes;
-            } else {
-                uncertain += 1;
+    /// At a full tick.
+    pub(crate) fn take(&mut self, interval: &Interval) {
+        let ended_bytes = interval.ended_faults.map(|faults| {
+            mapped_by_faults_bytes(faults, if faults > 0 { interval.huge.since_tick_bytes } else { 0 })
+        });
+        let has_unlisted = interval.has_unlisted && interval.ended_faults != Some(0);
+        for mut moment in std::mem::take(&mut self.pending) {
+            moment.by_faults_bytes =
+                moment.by_faults_bytes.zip(ended_bytes).map(|(before, now)| before.saturating_add(now));
+            if has_unlisted {
+                moment.unbounded = None;
             }
+            self.note(moment);
         }
-        self.last_certain_bytes = certain_bytes;
-        self.note(uncertain, certain_bytes);
+        let living_bytes = living_at_most_bytes(&interval.living, interval.huge, interval.mapped_bytes);
+        let by_faults_bytes = ended_bytes.map(|bytes| bytes.saturating_add(interval.ended_before_bytes));
+        self.pending = together(&interval.ended)
+            .map(|(bounded_bytes, unbounded)| Moment {
+                certain_bytes: living_bytes.saturating_add(bounded_bytes),
+                unbounded: (!has_unlisted).then_some(unbounded),
+                by_faults_bytes,
+            })
+            .collect();
     }
 
-    /// At every tick: the largest single marks, and what is mapped of files.
-    pub(crate) fn take_levels(&mut self, tree: &Tree) {
-        let mut file_bytes = 0;
-        for process in &tree.processes {
-            file_bytes += process.rss_file_bytes;
-            // What was reached before we looked is not this run's.
-            if process.peak_rss_bytes > process.peak_rss_before_bytes {
-                let best = if process.is_main { &mut self.main_bytes } else { &mut self.descendant_bytes };
-                *best = (*best).max(process.peak_rss_bytes);
-            }
-        }
-        self.file_bytes = self.file_bytes.max(file_bytes);
-    }
-
-    /// After the last full tick `others` lived that no tick will show.
-    pub(crate) fn add_uncertain(&mut self, others: u64) {
-        self.note(others, self.last_certain_bytes);
-    }
-
-    fn note(&mut self, uncertain: u64, certain_bytes: u64) {
-        if self.worst.iter().any(|(most, bytes)| *most >= uncertain && *bytes >= certain_bytes) {
+    fn note(&mut self, moment: Moment) {
+        if self.moments.iter().any(|known| known.is_at_least(&moment)) {
             return;
         }
-        self.worst.retain(|(most, bytes)| *most > uncertain || *bytes > certain_bytes);
-        let merged = if self.worst.len() < MAX_WORST { None } else { self.worst.pop() };
-        let (most, bytes) = merged.unwrap_or_default();
-        self.worst.push((uncertain.max(most), certain_bytes.max(bytes)));
+        self.moments.retain(|known| !moment.is_at_least(known));
+        let merged = if self.moments.len() < MAX_MOMENTS { None } else { self.moments.pop() };
+        self.moments.push(merged.map_or(moment, |other| moment.worse_of(&other)));
     }
 
-    /// Bounds of the combined peak from above. `largest_bytes` is the largest mark of any process of the tree, where
-    /// known for certain; `group_peak_bytes` the kernel's peak of a group of the job's own. `all_were_counted`
-    /// says that those that no tick met are among the uncertain ones; a mark may lag by `lag_bytes`.
-    pub(crate) fn upper(
-        &self,
-        largest_bytes: Option<u64>,
-        group_peak_bytes: Option<u64>,
-        all_were_counted: bool,
-        lag_bytes: u64,
-    ) -> UpperBytes {
-        let all_are_known = !self.has_unseen || all_were_counted;
-        let by_marks = largest_bytes.or(self.is_certain().then_some(0)).filter(|_| all_are_known);
-        let by_marks = by_marks.and_then(|largest_bytes| self.worst_bytes(largest_bytes, 0));
-        let by_group = group_peak_bytes.map(|peak| peak + self.file_bytes);
-        let certain = match (by_marks, by_group) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        let likely = certain.zip(self.likely_bytes(largest_bytes, lag_bytes).filter(|_| all_are_known));
-        UpperBytes { certain, likely: likely.filter(|(certain, likely)| likely < certain).map(|both| both.1) }
+    /// The upper bound of the whole run, or `None` where nothing bounds processes that ended unread.
+    pub(crate) fn upper(&self, known: AtTheEnd) -> Option<Bound> {
+        let moments = self.moments.iter().chain(&self.pending);
+        let bounds: Option<Vec<Bound>> = moments
+            .map(|moment| {
+                let unbounded = moment.unbounded.filter(|_| known.all_are_listed);
+                let by_faults_bytes = moment.by_faults_bytes.filter(|_| known.faults_are_whole);
+                Moment { unbounded, by_faults_bytes, ..*moment }.bound(known.largest_bytes)
+            })
+            .collect();
+        bounds?.into_iter().max_by_key(|bound| bound.bytes)
     }
+}
 
-    /// The main process is often the largest by far, and its children are hardly ever as large. So those whose last
-    /// mark was not read are taken for the largest descendant that was; one of them for the largest of all, if
-    /// that is more than any mark that was read.
-    fn likely_bytes(&self, largest_bytes: Option<u64>, lag_bytes: u64) -> Option<u64> {
-        let usual_bytes = Some(self.descendant_bytes).filter(|bytes| *bytes > 0)?;
-        let (largest_bytes, read_bytes) = (largest_bytes?, self.main_bytes.max(self.descendant_bytes));
-        // What the kernel had not yet folded into a mark when it was read is no hint at another process.
-        let is_all_read = largest_bytes <= read_bytes + lag_bytes;
-        let hidden_bytes = if is_all_read { 0 } else { largest_bytes - usual_bytes };
-        self.worst_bytes(usual_bytes, hidden_bytes)
+/// The most that the living held together: a forked copy counts with what it changed, and what it inherited counts once,
+/// with its parent, or for the copies together where the parent no longer has it. Files and shared memory that the
+/// living map are among those that the whole machine maps, `mapped_bytes`.
+fn living_at_most_bytes(living: &[Living], huge: Huge, mapped_bytes: Option<u64>) -> u64 {
+    let (mut total_bytes, mut file_bytes) = (0, 0);
+    for (own_bytes, own_file_bytes) in living.iter().map(|process| process.at_most_bytes(huge)) {
+        total_bytes += own_bytes;
+        file_bytes += own_file_bytes;
     }
+    total_bytes += mapped_bytes.map_or(file_bytes, |mapped_bytes| file_bytes.min(mapped_bytes));
+    let anon_of = |pid: i32| living.iter().find(|other| other.pid == pid).map(|other| other.anon_bytes);
+    let mut beyond: Vec<(i32, u64)> = Vec::new();
+    for copy in living.iter().filter(|process| process.is_copy) {
+        let bytes = copy.inherited_beyond_bytes(anon_of(copy.parent_pid).unwrap_or(0));
+        match beyond.iter_mut().find(|(parent_pid, _)| *parent_pid == copy.parent_pid) {
+            Some((_, most_bytes)) => *most_bytes = (*most_bytes).max(bytes),
+            None => beyond.push((copy.parent_pid, bytes)),
+        }
+    }
+    total_bytes += beyond.into_iter().map(|(_, bytes)| bytes).sum::<u64>();
+    total_bytes
+}
 
-    fn is_certain(&self) -> bool {
-        self.worst.iter().all(|(uncertain, _)| *uncertain == 0)
-    }
-
-    /// `None` without any tick.
-    fn worst_bytes(&self, each_bytes: u64, once_bytes: u64) -> Option<u64> {
-        let of_tick = |&(uncertain, certain_bytes): &(u64, u64)| match uncertain {
-            0 => certain_bytes,
-            uncertain => certain_bytes + uncertain * each_bytes + once_bytes,
-        };
-        self.worst.iter().map(of_tick).max()
-    }
+/// For each moment at which a process began: the bounds of those that lived then, and how many had none.
+fn together(ended: &[Ended]) -> impl Iterator<Item = (u64, u64)> {
+    let mut edges: Vec<(u64, bool, Option<u64>)> = ended
+        .iter()
+        .flat_map(|process| {
+            [(process.fork_ns, true, process.at_most_bytes), (process.end_ns, false, process.at_most_bytes)]
+        })
+        .collect();
+    // Ends come before beginnings at the same time.
+    edges.sort_unstable_by_key(|(t_ns, is_fork, _)| (*t_ns, *is_fork));
+    let (mut bytes, mut unbounded) = (0u64, 0u64);
+    let steps = edges.into_iter().filter_map(move |(_, is_fork, at_most_bytes)| {
+        match (at_most_bytes, is_fork) {
+            (Some(most), true) => bytes += most,
+            (Some(most), false) => bytes = bytes.saturating_sub(most),
+            (None, true) => unbounded += 1,
+            (None, false) => unbounded = unbounded.saturating_sub(1),
+        }
+        is_fork.then_some((bytes, unbounded))
+    });
+    std::iter::once((0, 0)).chain(steps)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_bound_is_that_of_the_worst_tick() {
-        let mut peaks = Peaks::default();
-        for (uncertain, certain_bytes) in [(0, 900), (2, 100), (2, 90), (1, 300), (3, 10)] {
-            peaks.note(uncertain, certain_bytes);
-        }
-        assert_eq!(peaks.worst, [(0, 900), (2, 100), (1, 300), (3, 10)]);
-        assert_eq!(peaks.upper(Some(50), None, true, 10).certain, Some(900));
-        assert_eq!(peaks.upper(Some(500), None, true, 10).certain, Some(1510));
-        assert_eq!(peaks.upper(Some(500), Some(1200), true, 10).certain, Some(1200));
-        assert_eq!(peaks.upper(None, None, true, 10).certain, None, "nobody knows the largest mark");
-    }
-
-    #[test]
-    fn children_are_likely_as_large_as_children() {
-        let mut peaks = Peaks { main_bytes: 5000, descendant_bytes: 100, ..Peaks::default() };
-        peaks.note(0, 5200);
-        peaks.note(4, 5000);
-        let upper = |largest_bytes| peaks.upper(Some(largest_bytes), None, true, 10);
-        assert_eq!(upper(5000), UpperBytes { certain: Some(25_000), likely: Some(5400) });
-        assert_eq!(
-            upper(6000).likely,
-            Some(5000 + 6000 + 3 * 100),
-            "somebody was larger than all that were read"
-        );
-    }
-
-    #[test]
-    fn many_ticks_stay_few_and_the_bound_above_all() {
-        let mut peaks = Peaks::default();
-        for count in 0..1000 {
-            peaks.note(count, 1_000_000 - count * 100);
-        }
-        assert!(peaks.worst.len() <= MAX_WORST);
-        for largest_bytes in [1, 100, 10_000] {
-            let truth = (0..1000).map(|count| 1_000_000 - count * 100 + count * largest_bytes).max();
-            assert!(peaks.upper(Some(largest_bytes), None, true, 10).certain >= truth);
-        }
-    }
-}
+#[path = "peaks_tests.rs"]
+mod tests;

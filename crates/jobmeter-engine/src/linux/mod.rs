@@ -13,4 +13,5 @@ pub mod pidfd;
 pub mod proc;
 pub mod signal_mask;
 pub mod sys;
+pub(crate) mod taskstats;
 pub(crate) mod trim;

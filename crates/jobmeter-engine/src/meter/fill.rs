@@ -92,7 +92,7 @@ impl Meter {
     }
 
     pub(super) fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
-        let resident = self.memory.read(&mut self.tree, t_ns);
+        let resident = self.read_memory(t_ns);
         // Without any swap nobody needs to be asked.
         let has_swap = self.out.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
         let mut heads = [Heads::default(); Scope::JOB.len()];

@@ -61,7 +61,7 @@ impl Meter {
     pub fn settle(&mut self, ending: Ending) -> Settled {
         let wall_ns = ending.ended_ns.saturating_sub(self.clock.started_ns);
         self.end_events();
-        self.note_unshown();
+        self.bound_memory(sys::monotonic_ns(), false);
         let (main, combined) = self.accounts();
         let evidence = self.cpu_evidence(combined);
         let cpu = evidence.settle();
@@ -148,7 +148,7 @@ impl Meter {
         !self.doubts.is_partial
             && !self.main_has_waited()
             && self.out.sums.processes_seen <= 1
-            && !self.peaks.has_unseen
+            && !self.bounds.has_unseen
             && (!self.counters.accounts_are_short || self.events_are_complete())
     }
 
@@ -233,6 +233,10 @@ impl Meter {
                 (None, Some(reason)) => sources.push(source("perf_ring", false, reason.clone())),
                 (None, None) => {}
             }
+        }
+        if self.bounds.has_exit_records() {
+            let detail = "high-water marks and page faults of processes as they ended";
+            sources.push(source("taskstats", true, detail.to_owned()));
         }
         let detail =
             format!("{} passes, {} put off to stay in the budget", self.memory.passes, self.memory.refused);

@@ -51,15 +51,15 @@ impl Meter {
             ledger.main_has_waited = gone.has_waited();
             ledger.main_final = Some(Ledger::main_of(&reading, self.counters.main_io.own));
         }
-        let end_ns = self.end_of_gone(pid, now_ns);
+        let end_ns = self.end_of_gone(&gone, None, now_ns);
         self.emit_end(self.since_start_ns(end_ns), &gone, None);
     }
 
     /// When a member ended that is gone: by the events, or now at the latest.
-    fn end_of_gone(&mut self, pid: i32, now_ns: u64) -> u64 {
-        let told_ns = self.part_from(pid, now_ns);
-        self.changes.left_untold += u64::from(told_ns.is_none());
-        told_ns.unwrap_or(now_ns)
+    fn end_of_gone(&mut self, gone: &Process, reaped: Option<&Reaped>, now_ns: u64) -> u64 {
+        let recorded_ns = self.part_from(gone.id.pid, now_ns);
+        self.note_departed_memory(gone, reaped);
+        recorded_ns.unwrap_or(now_ns)
     }
 
     /// A member that has ended and waits for its parent.
@@ -136,22 +136,10 @@ impl Meter {
     /// Signs of children that no tick has shown: their parent has waited for them, or lets the kernel discard them.
     pub(super) fn notice_unseen_children(&mut self) {
         for process in &self.tree.processes {
-            self.peaks.has_unseen |= process.has_waited() && !process.has_had_children;
+            self.bounds.has_unseen |= process.has_waited() && !process.has_had_children;
             self.counters.ledger.has_hole |= process.ignores_children && process.has_had_children;
             self.doubts.may_discard |= process.ignores_children;
         }
-    }
-
-    /// Those that left after the last tick.
-    pub(crate) fn note_unshown(&mut self) {
-        let others = self.take_unshown(sys::monotonic_ns());
-        self.peaks.add_uncertain(others);
-    }
-
-    /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
-    pub(super) fn take_unshown(&mut self, now_ns: u64) -> u64 {
-        let told = self.witnesses.follower.as_mut().map_or(0, |follower| follower.take_unshown(now_ns));
-        std::mem::take(&mut self.changes.left_untold) + told
     }
 
     /// A child of ours has ended and waits to be reaped: reads its last figures, reaps it, settles its account.
@@ -195,12 +183,12 @@ impl Meter {
         ledger.settle_reaped(&reaped.usage, last.as_ref(), zombie_io, self.counters.main_io.own);
         match &gone {
             Some(process) => {
-                let end_ns = self.end_of_gone(pid, now_ns);
+                let end_ns = self.end_of_gone(process, Some(&reaped), now_ns);
                 self.emit_end(self.since_start_ns(end_ns), process, Some(&reaped));
             }
             // An orphan that lived and died between two ticks: only its account remains.
             None => {
-                self.peaks.has_unseen = true;
+                self.note_unseen_memory(&reaped);
                 self.note_obituary(reaped, now_ns);
             }
         }

@@ -1,10 +1,12 @@
 //! The meter: one tick reads the tree and the machine, fills the row, and hands it to whoever listens.
 
+mod bounds;
 mod extra;
 mod fill;
 pub(crate) mod finish;
 pub mod layout;
 mod lives;
+mod memory;
 mod output;
 mod own;
 mod peak_figures;
@@ -14,8 +16,7 @@ mod system_columns;
 mod tick;
 pub mod tree;
 
-use crate::account::memory::MemoryMeter;
-use crate::account::peaks::Peaks;
+use crate::account::memory::MemoryAccount;
 use crate::linux::cgroup::JobGroup;
 use crate::linux::control::Pid;
 use crate::linux::perf_clock::InheritedClocks;
@@ -23,6 +24,7 @@ use crate::linux::sys;
 use crate::meter::layout::Row;
 use crate::meter::system_columns::SystemColumns;
 use crate::meter::tree::Tree;
+use bounds::Bounds;
 use extra::Extras;
 use jobmeter_model::event::{Event, Sink};
 use output::Output;
@@ -58,8 +60,8 @@ pub struct Meter {
     pub(crate) changes: Changes,
     pub(crate) witnesses: Witnesses,
     pub(crate) counters: Counters,
-    pub(crate) memory: MemoryMeter,
-    pub(crate) peaks: Peaks,
+    pub(crate) memory: MemoryAccount,
+    pub(crate) bounds: Bounds,
     pub(crate) machine: Machine,
     extras: Extras,
     pub(crate) out: Output,
@@ -105,8 +107,8 @@ impl Meter {
             changes: Changes::default(),
             witnesses: Witnesses::default(),
             counters: Counters::default(),
-            memory: MemoryMeter::default(),
-            peaks: Peaks::default(),
+            memory: MemoryAccount::default(),
+            bounds: Bounds::default(),
             machine: Machine { columns, read_at_ns: None },
             extras: Extras::default(),
             out: Output::new(row),
@@ -128,6 +130,11 @@ impl Meter {
 
     pub fn set_group(&mut self, group: Option<JobGroup>) {
         self.witnesses.group = group;
+    }
+
+    /// High-water marks of processes as they end, where the kernel gives them to us.
+    pub fn open_exit_records(&mut self) {
+        self.bounds.open_exit_records();
     }
 
     /// Where no group could be made: counts from now on what parents that ignore their children throw away.

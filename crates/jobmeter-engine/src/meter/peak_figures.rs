@@ -1,6 +1,7 @@
 //! The figures of the memory peak: the best sampled sum, between the bounds that the kernel's marks prove.
 
 use super::{Meter, OUT_OF_DESCRIPTORS};
+use crate::account::peaks::{AtTheEnd, Bound, Peaks, UpperSource};
 use crate::linux::sys;
 use jobmeter_model::accumulate::AllFigures;
 use jobmeter_model::metric::Scope;
@@ -10,59 +11,66 @@ impl Meter {
     pub(super) fn grade_memory(&mut self, all: &mut AllFigures, fork_floor_bytes: u64) {
         let key = "rss_bytes_max";
         let sampled = |all: &AllFigures, scope| {
-            all.scopes.get(&scope).and_then(|figures| figures.get(key)).and_then(Figure::as_u64)
+            let figure = all.scopes.get(&scope).and_then(|figures| figures.get(key));
+            figure.and_then(Figure::as_u64).unwrap_or_default()
         };
-        let reaped_bytes = Some(self.counters.ledger.peak_rss_reaped_bytes)
-            .filter(|bytes| self.counters.ledger.main_usage.is_some() && *bytes > 0);
+        let ledger = &self.counters.ledger;
+        let reaped_bytes =
+            Some(ledger.peak_rss_reaped_bytes).filter(|bytes| ledger.main_usage.is_some() && *bytes > 0);
         // Below the floor the kernel's mark may be ours at the fork, not the job's.
         let job_mark = reaped_bytes.filter(|bytes| *bytes > fork_floor_bytes);
         let is_alone = self.was_alone();
-
-        let main_sampled = sampled(all, Scope::Main).unwrap_or_default();
-        let main_lower =
-            main_sampled.max(self.peaks.main_bytes).max(job_mark.filter(|_| is_alone).unwrap_or(0));
-        // Of a process that has ended the mark is older than its end: no bound.
-        let main_fresh = self
-            .tree
-            .main()
-            .filter(|main| !main.is_zombie())
-            .map(|main| main.peak_rss_bytes.max(main_sampled));
+        let [main_proven, descendants_proven, combined_proven] = self.memory.proven_bytes();
         // The kernel counts resident pages per CPU and folds them in batches: its mark may lag by as much.
         let lag_bytes = mark_lag_bytes();
-        let main_upper = reaped_bytes.or(main_fresh).map(|bytes| bytes.max(main_lower) + lag_bytes);
-        let main_figure = bounded(main_lower, main_upper);
 
-        let descendants_sampled = sampled(all, Scope::Descendants).unwrap_or_default();
-        let beyond_main =
-            job_mark.filter(|bytes| !is_alone && *bytes > main_lower.max(main_sampled)).filter(|_| {
-                // Only when main itself cannot have reached it: its own mark was read and is smaller.
-                self.peaks.main_bytes > 0 && self.main_has_waited()
-            });
+        let main_lower =
+            main_proven.max(self.bounds.main_bytes).max(job_mark.filter(|_| is_alone).unwrap_or(0));
+        let main_upper = self.main_upper_bytes(reaped_bytes);
+        let main_peak = Peak {
+            sampled_bytes: sampled(all, Scope::Main),
+            lower_bytes: main_lower,
+            upper: main_upper.map(|bytes| Bound { bytes: bytes + lag_bytes, source: UpperSource::Marks }),
+        };
+
+        // A mark beyond what main can have reached is a descendant's.
+        let beyond_main = job_mark.filter(|bytes| {
+            !is_alone && main_upper.is_some_and(|main_bytes| *bytes > main_bytes + lag_bytes)
+        });
         let descendants_lower =
-            descendants_sampled.max(self.peaks.descendant_bytes).max(beyond_main.unwrap_or_default());
+            descendants_proven.max(self.bounds.descendant_bytes).max(beyond_main.unwrap_or_default());
+        let combined_lower =
+            combined_proven.max(main_lower).max(descendants_lower).max(job_mark.unwrap_or_default());
 
-        let combined_sampled = sampled(all, Scope::Combined).unwrap_or_default();
-        let combined_lower = combined_sampled
-            .max(main_lower)
-            .max(self.peaks.descendant_bytes)
-            .max(job_mark.unwrap_or_default());
         let group_peak = self.witnesses.group.as_ref().and_then(|group| group.memory_peak_bytes());
-        let (combined_figure, descendants_figure) = if is_alone {
-            (main_figure.clone(), Figure::int(0, Quality::Exact))
+        let by_group = group_peak
+            .map(|bytes| Bound { bytes: bytes + self.bounds.file_bytes, source: UpperSource::Group });
+        let faults_are_whole = !self.counters.accounts_are_short;
+        let known = AtTheEnd {
+            largest_bytes: reaped_bytes.filter(|_| faults_are_whole),
+            all_are_listed: self.witnesses.follower.is_none() || self.events_are_complete(),
+            faults_are_whole,
+        };
+        let peak = |sampled_bytes: u64, lower_bytes: u64, peaks: &Peaks| {
+            let by_marks = peaks.upper(known);
+            let by_marks = by_marks.map(|bound| Bound { bytes: bound.bytes + lag_bytes, ..bound });
+            let upper = by_marks.into_iter().chain(by_group).min_by_key(|bound| bound.bytes);
+            // The group misses no page that only the job holds.
+            let lower_bytes = by_group.map_or(lower_bytes, |group| lower_bytes.min(group.bytes));
+            Peak { sampled_bytes, lower_bytes, upper }
+        };
+        let (combined, descendants) = if is_alone {
+            (main_peak.figure(), Figure::int(0, Quality::Exact))
         } else {
-            let largest = reaped_bytes.filter(|_| !self.counters.accounts_are_short);
-            let upper = self.peaks.upper(largest, group_peak, self.events_are_complete(), lag_bytes);
-            let above = |lower: u64, bytes: Option<u64>| bytes.map(|bytes| bytes.max(lower) + lag_bytes);
-            let figure = |lower: u64| Figure {
-                likely_upper: above(lower, upper.likely).map(Number::Int),
-                ..bounded(lower, above(lower, upper.certain))
-            };
-            (figure(combined_lower), figure(descendants_lower))
+            let combined = peak(sampled(all, Scope::Combined), combined_lower, &self.bounds.combined);
+            let descendants =
+                peak(sampled(all, Scope::Descendants), descendants_lower, &self.bounds.descendants);
+            (combined.figure(), descendants.figure())
         };
         for (scope, figure) in [
-            (Scope::Main, main_figure),
-            (Scope::Descendants, descendants_figure),
-            (Scope::Combined, combined_figure),
+            (Scope::Main, main_peak.figure()),
+            (Scope::Descendants, descendants),
+            (Scope::Combined, combined),
         ] {
             if let Some(figures) = all.scopes.get_mut(&scope) {
                 raise_parts(figures, &figure);
@@ -77,6 +85,44 @@ impl Meter {
             );
         }
     }
+
+    /// The most that main held: by its own mark and the faults after it was read. `ru_maxrss` counts the children that
+    /// main has waited for, but main is not larger.
+    fn main_upper_bytes(&self, reaped_bytes: Option<u64>) -> Option<u64> {
+        let living = self.tree.main().filter(|main| !main.is_zombie()).map(|main| main.peak_rss_bytes);
+        let ended = self.bounds.main_at_most_bytes.into_iter().chain(reaped_bytes).min();
+        living.or(ended)
+    }
+}
+
+/// A peak, and what is known of it.
+#[derive(Debug, Clone, Copy)]
+struct Peak {
+    /// The best estimate of any tick.
+    sampled_bytes: u64,
+    lower_bytes: u64,
+    upper: Option<Bound>,
+}
+
+impl Peak {
+    fn figure(&self) -> Figure {
+        if self.lower_bytes.max(self.sampled_bytes) == 0 {
+            let mut figure = Figure::unavailable("it ended before its memory could be read");
+            figure.upper = self.upper.map(|upper| Number::Int(upper.bytes));
+            return figure;
+        }
+        let upper_bytes = self.upper.map(|upper| upper.bytes.max(self.lower_bytes));
+        let most_bytes = upper_bytes.unwrap_or(u64::MAX);
+        let value_bytes = self.sampled_bytes.max(self.lower_bytes).min(most_bytes);
+        let mut figure = Figure::int(value_bytes, Quality::Sampled);
+        figure.lower = Some(Number::Int(self.lower_bytes.min(value_bytes)));
+        figure.upper = upper_bytes.map(Number::Int);
+        figure.reason = Some(match self.upper {
+            Some(upper) => format!("upper bound {}", upper.source.text()),
+            None => "no upper bound: processes came and went between ticks".to_owned(),
+        });
+        figure
+    }
 }
 
 /// By how much a high-water mark may be too low: percpu_counter batches of the kernel, for each of the three
@@ -87,27 +133,10 @@ fn mark_lag_bytes() -> u64 {
     3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)
 }
 
-/// A peak between bounds.
-fn bounded(lower: u64, upper: Option<u64>) -> Figure {
-    if lower == 0 {
-        // Nobody ever saw it in memory: that is no measurement of nought.
-        let mut figure = Figure::unavailable("it ended before its memory could be read");
-        figure.upper = upper.map(Number::Int);
-        return figure;
-    }
-    let mut figure = Figure::int(lower, Quality::Sampled);
-    figure.lower = Some(Number::Int(lower));
-    figure.upper = upper.map(Number::Int);
-    if upper.is_none() {
-        figure.reason = Some("no upper bound: processes came and went between ticks".to_owned());
-    }
-    figure
-}
-
 /// A peak of which some processes may be missing.
 fn without_upper(figure: Figure) -> Figure {
     let quality = if figure.value.is_some() { Quality::LowerBound } else { figure.quality };
-    Figure { quality, upper: None, likely_upper: None, ..figure }.because(OUT_OF_DESCRIPTORS)
+    Figure { quality, upper: None, ..figure }.because(OUT_OF_DESCRIPTORS)
 }
 
 /// A peak that the kernel knows and sampling missed is private memory more likely than not: keep the parts in

@@ -1,6 +1,9 @@
 //! One process under the meter: its kept-open descriptors and what was last read of it.
 
+use crate::account::ended::{CopyReadings, LastReadings};
+use crate::account::peaks::Living;
 use crate::account::reading::{ProcessReading, Waited};
+use crate::account::sharing::MemoryReading;
 use crate::linux::proc::{io, smaps, stat, statm, status};
 use crate::linux::sys::{self, PathBuffer};
 use jobmeter_model::event::ProcessId;
@@ -62,8 +65,8 @@ pub struct Process {
     pub rss_file_bytes: u64,
     /// Between vfork and exec it lives in its parent's memory: none of that is its own.
     borrows_memory: bool,
-    /// Resident memory when first seen: what a forked copy shares with its parent.
-    pub rss_at_birth_bytes: u64,
+    /// Anonymous memory when first seen: what a forked copy shares with its parent.
+    pub anon_at_birth_bytes: u64,
     /// Waited-for children included.
     pub io: Option<io::Io>,
     /// The last read of its bytes was refused (another user's process), although it was there.
@@ -71,6 +74,16 @@ pub struct Process {
     pub peak_rss_bytes: u64,
     /// The high-water mark at the moment of attaching: older than the run.
     pub peak_rss_before_bytes: u64,
+    /// Its own page faults when `peak_rss_bytes` was last read from `status`.
+    faults_at_mark: u64,
+    /// The most that ticks have read since the last full tick, and its own page faults then.
+    max_rss_bytes: u64,
+    max_file_bytes: u64,
+    faults_at_full: u64,
+    /// It was a zombie at the last full tick: its memory has been bounded for the last time.
+    is_end_bounded: bool,
+    /// Page faults of the children it has waited for, also when read apart from `stat`.
+    pub waited_faults: u64,
     pub swap_bytes: Option<u64>,
     pub switches: Option<(u64, u64)>,
     pub ignores_children: bool,
@@ -147,11 +160,17 @@ impl Process {
             rss_bytes: 0,
             rss_file_bytes: 0,
             borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
-            rss_at_birth_bytes: 0,
+            anon_at_birth_bytes: 0,
             io: None,
             io_is_refused: false,
             peak_rss_bytes: 0,
             peak_rss_before_bytes: 0,
+            faults_at_mark: 0,
+            max_rss_bytes: 0,
+            max_file_bytes: 0,
+            faults_at_full: 0,
+            is_end_bounded: false,
+            waited_faults: 0,
             swap_bytes: None,
             switches: None,
             ignores_children: false,
@@ -175,9 +194,10 @@ impl Process {
             io_file: None,
             status_file: None,
         };
+        process.waited_faults = process.stat.children_faults();
         match process.read_fast(scale, buffer) {
             Presence::Here => {
-                process.rss_at_birth_bytes = process.rss_bytes;
+                process.anon_at_birth_bytes = process.rss_bytes.saturating_sub(process.rss_file_bytes);
                 Some(process)
             }
             Presence::Gone => None,
@@ -229,6 +249,8 @@ impl Process {
             self.rss_bytes = statm.resident_pages * scale.page_bytes;
             self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
             self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
+            self.max_rss_bytes = self.max_rss_bytes.max(self.rss_bytes);
+            self.max_file_bytes = self.max_file_bytes.max(self.rss_file_bytes);
         }
         Presence::Here
     }
@@ -263,6 +285,7 @@ impl Process {
             self.borrows_memory = false;
             self.peak_rss_bytes = 0;
         }
+        self.waited_faults = self.waited_faults.max(stat.children_faults());
         self.stat = stat;
         self.cpu_at_stat_ns = self.cpu_ns;
         Presence::Here
@@ -322,8 +345,10 @@ impl Process {
         {
             let status = status::parse(text);
             if !self.borrows_memory {
-                let mark_bytes = status.peak_rss_bytes.unwrap_or(self.rss_bytes);
-                self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
+                if let Some(mark_bytes) = status.peak_rss_bytes {
+                    self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
+                    self.faults_at_mark = self.stat.faults();
+                }
             }
             self.swap_bytes = status.swap_bytes;
             self.switches = status.switches_voluntary.zip(status.switches_involuntary);
@@ -399,9 +424,87 @@ impl Process {
         Some(cost_ns)
     }
 
+    /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date.
+    pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
+        let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
+        is_fresh.then(|| Living {
+            pid: self.id.pid,
+            parent_pid: self.parent_pid,
+            is_main: self.is_main,
+            is_copy: self.stat.is_forked_copy() && !self.is_main,
+            anon_bytes: self.rss_bytes.saturating_sub(self.rss_file_bytes),
+            anon_at_birth_bytes: self.anon_at_birth_bytes,
+            max_rss_bytes: self.max_rss_bytes,
+            max_file_bytes: self.max_file_bytes,
+            mark_bytes: self.peak_rss_bytes,
+            faults: self.stat.faults(),
+            faults_since: self.stat.faults().saturating_sub(self.faults_at_full),
+        })
+    }
+
+    /// What bounds its memory now that it has ended. `mark_bytes` is its final mark where that is known, `faults` all of
+    /// its page faults; `parent_lives` says that its parent still has what a forked copy shares.
+    pub(crate) fn last_readings(
+        &self,
+        mark_bytes: Option<u64>,
+        faults: Option<u64>,
+        parent_lives: bool,
+    ) -> LastReadings {
+        let is_copy = self.stat.is_forked_copy() && !self.is_main && parent_lives;
+        LastReadings {
+            final_mark_bytes: mark_bytes,
+            read_mark_bytes: self.peak_rss_bytes,
+            faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
+            copy: faults.filter(|_| is_copy).map(|faults| CopyReadings {
+                faults,
+                faults_after: faults.saturating_sub(self.faults_at_full),
+                file_bytes: self.max_file_bytes,
+            }),
+        }
+    }
+
+    /// A full tick has bounded its memory: the next interval begins.
+    pub(crate) fn begin_interval(&mut self) {
+        (self.max_rss_bytes, self.max_file_bytes) = (self.rss_bytes, self.rss_file_bytes);
+        self.faults_at_full = self.stat.faults();
+        self.is_end_bounded = self.is_zombie();
+    }
+
+    /// Its end was bounded when a full tick found it a zombie.
+    pub(crate) fn is_end_bounded(&self) -> bool {
+        self.is_end_bounded
+    }
+
+    /// Reads the page faults of waited-for children anew, and nothing else: the other counters of `stat` must stay in
+    /// step with those of the children, which were read earlier.
+    pub(crate) fn read_waited_faults(&mut self, buffer: &mut [u8]) {
+        let read = match &self.stat_file {
+            Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
+            None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
+        };
+        let stat = read.ok().and_then(|length| stat::parse(&buffer[..length]));
+        if let Some(stat) = stat.filter(|stat| stat.start_ticks == self.id.start_ticks) {
+            self.waited_faults = self.waited_faults.max(stat.children_faults());
+        }
+    }
+
+    /// Its memory as last read, for the account.
+    pub(crate) fn memory_reading(&self, scale: Scale) -> MemoryReading {
+        MemoryReading {
+            is_main: self.is_main,
+            is_copy: self.stat.is_forked_copy() && !self.is_main,
+            rss_bytes: self.rss_bytes,
+            file_bytes: self.rss_file_bytes.min(self.rss_bytes),
+            anon_at_birth_bytes: self.anon_at_birth_bytes,
+            rollup: self.rollup.map(|last| last.rollup),
+            rollup_cost_ns: self.rollup_cost_ns(),
+            unshared_at_most_bytes: self.unshared_at_most_bytes(scale),
+        }
+    }
+
     /// Inherited pages that it may have made its own since the last rollup: each takes a fault, and each fault
     /// takes time.
-    pub fn unshared_at_most_bytes(&self, scale: Scale) -> u64 {
+    fn unshared_at_most_bytes(&self, scale: Scale) -> u64 {
         let faults = self.stat.faults_minor.saturating_sub(self.faults_at_rollup);
         let unread_ns =
             if self.cpu_at_stat_ns == NEVER { self.cpu_ns } else { self.cpu_ns - self.cpu_at_stat_ns };

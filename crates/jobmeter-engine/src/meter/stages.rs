@@ -44,8 +44,6 @@ pub(crate) struct Changes {
     /// Members that somebody else has reaped.
     pub departed: Vec<i32>,
     pub born: Vec<i32>,
-    /// Members that left since the last full tick without an event that tells when.
-    pub left_untold: u64,
 }
 
 /// What the kernel counts of the job besides the processes that a tick reads, where it is allowed.

@@ -153,10 +153,9 @@ impl Meter {
         self.read_main_io(now_ns, depth == Depth::Last);
         self.notice_unseen_children();
         if is_full {
-            let others = self.take_unshown(now_ns);
-            self.peaks.take(&self.tree, now_ns, others);
+            self.bound_memory(now_ns, is_first);
         }
-        self.peaks.take_levels(&self.tree);
+        self.bounds.take_levels(&self.tree.processes);
         if is_first {
             self.take_base();
         }

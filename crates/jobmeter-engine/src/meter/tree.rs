@@ -3,6 +3,7 @@
 //! they are re-parented once they were seen.
 
 use crate::account::reading::ProcessReading;
+use crate::account::sharing::MemoryReading;
 use crate::linux::control::Pid;
 use crate::linux::descriptors::Descriptors;
 use crate::linux::sys::{self, PathBuffer};
@@ -256,11 +257,18 @@ impl Tree {
         }
     }
 
-    /// Resident sizes once more, to see whether they moved; who is gone is found out by the next tick.
+    /// Resident sizes once more. A process that is gone holds nothing; the next tick notices its departure.
     pub fn refresh_memory(&mut self) {
         for process in &mut self.processes {
-            process.read_fast(self.scale, &mut self.buffer);
+            if process.read_fast(self.scale, &mut self.buffer) == Presence::Gone {
+                (process.rss_bytes, process.rss_file_bytes) = (0, 0);
+            }
         }
+    }
+
+    /// The memory of all members, in their order.
+    pub(crate) fn memory_readings(&self) -> Vec<MemoryReading> {
+        self.processes.iter().map(|process| process.memory_reading(self.scale)).collect()
     }
 
     /// Finds members that were born since the last call; `born` gets their pids. `breathe` as in `refresh`.

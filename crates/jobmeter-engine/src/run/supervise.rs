@@ -107,6 +107,7 @@ impl<'job> Supervisor<'job> {
         let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
         let limits = job_limits(&membership);
         meter.set_group(group);
+        meter.open_exit_records();
         let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns).with_early_tick();
         job.spawned.wait_exec()?;
         // Arguments and settings are read, and the job is busy starting: what it took to get here need not stay beside it.

@@ -85,11 +85,10 @@ fn number(figures: &Figures, key: &str) -> Option<f64> {
     figures.get(key)?.as_f64().filter(|value| value.is_finite() && *value >= 0.0)
 }
 
-/// The upper bound where there is one, the likely one if that is known: a sampled peak can be too low, and being too
-/// low is what kills jobs.
+/// The upper bound where there is one: a sampled peak can be too low, and being too low is what kills jobs.
 fn upper(figure: &Figure) -> Option<f64> {
     let value = figure.as_f64().filter(|v| v.is_finite() && *v >= 0.0)?;
-    Some(figure.likely_upper.or(figure.upper).map_or(value, |bound| bound.as_f64().max(value)))
+    Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
 }
 
 /// What is doubtful about a figure; one that is bounded from both sides is not.

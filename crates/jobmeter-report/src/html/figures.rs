@@ -134,10 +134,7 @@ pub(super) fn bounds(key: &str, figure: &Figure) -> Option<String> {
         (Some(lower), Some(upper)) if text(lower) == text(upper) => {
             Some(format!("bounds agree to {}", text(upper)))
         }
-        (Some(lower), Some(upper)) => {
-            let likely = figure.likely_upper.map(|likely| format!(", likely below {}", text(likely)));
-            Some(format!("between {} and {}{}", text(lower), text(upper), likely.unwrap_or_default()))
-        }
+        (Some(lower), Some(upper)) => Some(format!("between {} and {}", text(lower), text(upper))),
         (None, Some(upper)) => Some(format!("at most {}", text(upper))),
         (Some(lower), None) => Some(format!("at least {}", text(lower))),
         (None, None) => None,

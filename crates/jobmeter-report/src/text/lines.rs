@@ -112,7 +112,7 @@ fn trim(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-/// `peak 3.21 GB (sampled, at most 3.30 GB)`, or `(sampled, likely below 3.25 GB, at most 9.63 GB)`.
+/// `peak 3.21 GB (sampled, at most 3.30 GB)`.
 fn peak(figure: &Figure, units: Units) -> Option<String> {
     let value = figure.as_u64()?;
     let shown = units.ram(value);
@@ -121,9 +121,7 @@ fn peak(figure: &Figure, units: Units) -> Option<String> {
         (Quality::Exact, _) => shown,
         // Bounds that meet within one per cent are as good as one number.
         (_, Some(upper)) if upper > value + value / 100 + (1 << 20) => {
-            let likely = figure.likely_upper.map(|likely| units.ram(likely.as_f64() as u64));
-            let likely = likely.map_or(String::new(), |likely| format!("likely below {likely}, "));
-            format!("{shown} (sampled, {likely}at most {})", units.ram(upper))
+            format!("{shown} (sampled, at most {})", units.ram(upper))
         }
         (_, Some(_)) => shown,
         (_, None) => format!("{shown} (sampled)"),

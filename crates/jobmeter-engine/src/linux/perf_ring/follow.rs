@@ -2,7 +2,7 @@
 //! how far the count of processes can be trusted.
 
 use super::PerfRing;
-use super::lives::{Change, Life, Lives};
+use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
 use crate::account::ledger::Parent;
 use crate::linux::control::Reaped;
@@ -118,9 +118,9 @@ impl Follower {
         Source { name: "perf_ring".to_owned(), used: true, detail }
     }
 
-    /// Most processes at once, since the last call, that a tick at `now_ns` cannot show.
-    pub(crate) fn take_unshown(&mut self, now_ns: u64) -> u64 {
-        self.lives.take_together(now_ns)
+    /// Processes that lived since the last call and that a tick at `now_ns` cannot show.
+    pub(crate) fn take_passed(&mut self, now_ns: u64) -> Vec<Passed> {
+        self.lives.take_passed(now_ns)
     }
 }
 
@@ -380,7 +380,7 @@ impl Meter {
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
         let life = follower.lives.let_go(pid, now_ns)?;
         let end_ns = life.end_ns.or(waiting_ns)?;
-        follower.lives.pass(life.fork_ns.unwrap_or_default(), end_ns);
+        follower.lives.pass_member(pid, life.fork_ns.unwrap_or_default(), end_ns);
         Some(end_ns)
     }
 

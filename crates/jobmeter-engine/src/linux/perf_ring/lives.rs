@@ -29,6 +29,16 @@ impl Life {
     }
 }
 
+/// A process that a tick cannot show: it left before, or was not found yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// 0 for one of which only the number is known.
+    pub(crate) pid: i32,
+    /// 0 where the fork was not recorded, the maximum where it lives.
+    pub(crate) fork_ns: u64,
+    pub(crate) end_ns: u64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// A process whose start is in the record.
@@ -50,10 +60,11 @@ pub(super) struct Lives {
     pub(super) has_doubt: bool,
     /// Processes that the tree let go before their last records came, and until when those are theirs.
     let_go: Vec<(i32, u64)>,
-    /// Births and ends of those that left since the last count.
-    passed: Vec<(u64, u64)>,
-    passed_together: u64,
-    counted_until_ns: u64,
+    /// Those that left since the last call of [`Lives::take_passed`].
+    passed: Vec<Passed>,
+    /// Processes among `passed` that were folded into a count: so many lived together at most.
+    folded: u64,
+    taken_until_ns: u64,
 }
 
 /// No program gets from exec to its end in less: it has to be mapped and entered.
@@ -157,7 +168,7 @@ impl Lives {
                 if life.is_told || is_member(pid) {
                     return Some(Change::MemberEnded { pid });
                 }
-                self.pass(life.fork_ns.unwrap_or_default(), t_ns);
+                self.pass(pid, life.fork_ns.unwrap_or_default(), t_ns);
                 Some(Change::UnmetEnded { pid })
             }
         }
@@ -194,33 +205,42 @@ impl Lives {
         Some(Change::Replaced { pid, before })
     }
 
-    /// A process is gone; `fork_ns` of 0 stands for a birth that nobody told, and makes the count larger, not smaller. One
-    /// that had ended before the last count was a zombie then, and counted as such.
-    pub(super) fn pass(&mut self, fork_ns: u64, end_ns: u64) {
-        if end_ns < self.counted_until_ns {
-            return;
-        }
-        self.passed.push((fork_ns, end_ns));
+    /// A process that no tick has seen is gone. `fork_ns` is 0 where its fork was not recorded: it then counts as
+    /// having lived all the time.
+    fn pass(&mut self, pid: i32, fork_ns: u64, end_ns: u64) {
+        self.passed.push(Passed { pid, fork_ns, end_ns });
         if self.passed.len() >= MAX_PASSED {
-            self.passed_together += most_together(self.passed.drain(..));
+            self.folded += most_together(&self.passed);
+            self.passed.clear();
         }
     }
 
-    /// How many lived together at most since the last call, of those that a tick at `now_ns` cannot show: they left
-    /// before it, or it has not met them yet.
-    pub(super) fn take_together(&mut self, now_ns: u64) -> u64 {
-        let unmet = self.by_pid.values().filter(|life| !life.is_told && life.end_ns.is_none());
-        let unmet = unmet.map(|life| (life.fork_ns.unwrap_or_default(), u64::MAX));
-        let together = self.passed_together + most_together(self.passed.drain(..).chain(unmet));
-        self.passed_together = 0;
-        self.counted_until_ns = now_ns;
-        together
+    /// A member is gone. One that had ended before the last call of [`Lives::take_passed`] was a zombie of the tree then.
+    pub(super) fn pass_member(&mut self, pid: i32, fork_ns: u64, end_ns: u64) {
+        if end_ns >= self.taken_until_ns {
+            self.pass(pid, fork_ns, end_ns);
+        }
+    }
+
+    /// Those that lived since the last call and that a tick at `now_ns` cannot show: they left before it, or it has not
+    /// found them yet.
+    pub(super) fn take_passed(&mut self, now_ns: u64) -> Vec<Passed> {
+        let unmet = self.by_pid.iter().filter(|(_, life)| !life.is_told && life.end_ns.is_none());
+        let unmet = unmet.map(|(pid, life)| Passed {
+            pid: *pid,
+            fork_ns: life.fork_ns.unwrap_or_default(),
+            end_ns: u64::MAX,
+        });
+        let unknown = Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX };
+        let folded = std::iter::repeat_n(unknown, std::mem::take(&mut self.folded) as usize);
+        self.taken_until_ns = now_ns;
+        self.passed.drain(..).chain(unmet).chain(folded).collect()
     }
 }
 
-fn most_together(lives: impl Iterator<Item = (u64, u64)>) -> u64 {
+fn most_together(lives: &[Passed]) -> u64 {
     let mut edges: Vec<(u64, i64)> =
-        lives.flat_map(|(fork_ns, end_ns)| [(fork_ns, 1), (end_ns, -1)]).collect();
+        lives.iter().flat_map(|life| [(life.fork_ns, 1), (life.end_ns, -1)]).collect();
     edges.sort_unstable();
     let (mut alive, mut most) = (0, 0);
     for (_, step) in edges {

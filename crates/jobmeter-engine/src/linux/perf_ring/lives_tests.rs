@@ -125,8 +125,8 @@ fn most_that_passed_together() {
         exit(8, 14, 14),
     ];
     changes(&mut lives, &records, &[]);
-    assert_eq!(lives.take_together(9), 3);
-    assert_eq!(lives.take_together(10), 0);
+    assert_eq!(most_together(&lives.take_passed(9)), 3);
+    assert_eq!(most_together(&lives.take_passed(10)), 0);
 }
 
 #[test]
@@ -135,14 +135,18 @@ fn members_that_left_and_those_not_met_yet_are_among_them() {
     changes(&mut lives, &[fork(1, 11, MAIN)], &[]);
     lives.get_mut(11).expect("alive").is_told = true;
     changes(&mut lives, &[fork(2, 12, MAIN), exit(3, 12, 12), fork(4, 13, MAIN)], &[11]);
-    assert_eq!(lives.take_together(5), 1, "12, then 13: 11 was met, and it lives");
-    lives.pass(1, 4);
-    assert_eq!(lives.take_together(20), 1, "13 is still unmet; who ended before the last count is no more");
+    assert_eq!(most_together(&lives.take_passed(5)), 1, "12, then 13: 11 was met, and it lives");
+    lives.pass_member(11, 1, 4);
+    assert_eq!(
+        most_together(&lives.take_passed(20)),
+        1,
+        "13 is still unmet; who ended before the last count is no more"
+    );
     lives.get_mut(13).expect("alive").is_told = true;
-    lives.pass(1, 22);
-    lives.pass(2, 21);
+    lives.pass_member(11, 1, 22);
+    lives.pass_member(13, 2, 21);
     changes(&mut lives, &[fork(23, 14, MAIN), exit(24, 14, 14)], &[]);
-    assert_eq!(lives.take_together(25), 2, "14 began when the two had left");
+    assert_eq!(most_together(&lives.take_passed(25)), 2, "14 began when the two had left");
 }
 
 #[test]

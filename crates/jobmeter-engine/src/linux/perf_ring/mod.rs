@@ -16,6 +16,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 pub(crate) use follow::Follower;
+pub(crate) use lives::Passed;
 
 /// Every fork of the job clones one event per CPU.
 const MAX_INHERITED_CPUS: usize = 32;

@@ -8,3 +8,4 @@ pub mod stat;
 pub mod statm;
 pub mod status;
 pub mod system;
+pub(crate) mod vmstat;

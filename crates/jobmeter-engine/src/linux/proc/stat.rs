@@ -87,6 +87,16 @@ impl Stat {
         self.flags & PF_FORKNOEXEC != 0
     }
 
+    /// Page faults of its own, minor and major.
+    pub fn faults(&self) -> u64 {
+        self.faults_minor + self.faults_major
+    }
+
+    /// Page faults of the children it has waited for.
+    pub fn children_faults(&self) -> u64 {
+        self.children_faults_minor + self.children_faults_major
+    }
+
     /// The name as text; what is not UTF-8 becomes the replacement character.
     pub fn name_text(&self) -> String {
         name_text(&self.name)

@@ -1,0 +1,151 @@
+use super::*;
+use crate::linux::proc::smaps::Rollup;
+
+const MB: u64 = 1_000_000;
+const LATER_NS: u64 = 1_000_000_000;
+
+fn program(rss_mb: u64, file_mb: u64) -> MemoryReading {
+    MemoryReading {
+        rss_bytes: rss_mb * MB,
+        file_bytes: file_mb * MB,
+        rollup_cost_ns: 50_000,
+        ..MemoryReading::default()
+    }
+}
+
+fn main_of(rss_mb: u64, file_mb: u64) -> MemoryReading {
+    MemoryReading { is_main: true, ..program(rss_mb, file_mb) }
+}
+
+fn copy(rss_mb: u64, anon_at_birth_mb: u64) -> MemoryReading {
+    MemoryReading { is_copy: true, anon_at_birth_bytes: anon_at_birth_mb * MB, ..program(rss_mb, 0) }
+}
+
+fn with_rollup(reading: MemoryReading, pss_mb: u64, private_mb: u64) -> MemoryReading {
+    let rollup = Rollup {
+        rss_bytes: reading.rss_bytes,
+        pss_bytes: pss_mb * MB,
+        private_bytes: private_mb * MB,
+        shared_bytes: reading.rss_bytes - private_mb * MB,
+    };
+    MemoryReading { rollup: Some(rollup), ..reading }
+}
+
+const PASS: Wanted = Wanted::Rollups { longest_ns: LONGEST_READ_NS };
+
+#[test]
+fn one_process_is_asked_for_its_split_when_it_grew() {
+    let mut account = MemoryAccount::default();
+    assert_eq!(account.wants(&[main_of(50, 10)], 1_000_000), Wanted::Nothing, "too early");
+    let split = Wanted::Rollups { longest_ns: LONGEST_SPLIT_READ_NS };
+    assert_eq!(account.wants(&[main_of(50, 10)], LATER_NS), split);
+    let [main, descendants, combined] = account.take(&[main_of(50, 10)]);
+    assert_eq!((main.total_bytes, main.private_bytes, main.shared_bytes), (50 * MB, 40 * MB, 10 * MB));
+    assert_eq!((descendants, combined), (Resident::default(), main));
+    assert_eq!(account.wants(&[main_of(50, 10)], LATER_NS), Wanted::Nothing, "no new maximum");
+    assert_eq!(account.wants(&[main_of(51, 10)], LATER_NS), split);
+    assert_eq!(account.proven_bytes(), [50 * MB, 0, 50 * MB]);
+}
+
+#[test]
+fn a_pass_tells_what_is_shared_and_holds_while_the_tree_is_the_same() {
+    let mut account = MemoryAccount::default();
+    let readings = [main_of(100, 0), copy(100, 100)];
+    assert_eq!(account.wants(&readings, LATER_NS), PASS);
+    // The copy has rewritten 60 MB.
+    let rolled = [with_rollup(readings[0], 80, 60), with_rollup(readings[1], 80, 60)];
+    account.take_pass(&readings, &rolled, 200_000, LATER_NS);
+    let [_, _, combined] = account.take(&rolled);
+    assert_eq!((combined.total_bytes, combined.private_bytes), (160 * MB, 120 * MB));
+    assert_eq!(combined.sum_bytes, 200 * MB);
+    assert_eq!(account.proven_bytes()[2], 160 * MB);
+    let [_, _, combined] = account.take(&[main_of(100, 0), copy(110, 100)]);
+    assert_eq!(combined.total_bytes, 170 * MB, "moved with the growth of the copy");
+    let [_, _, combined] = account.take(&[main_of(100, 0), copy(100, 100), program(5, 0)]);
+    assert_eq!(combined.total_bytes, 105 * MB, "a process came: what was found no longer holds");
+    assert_eq!((account.passes, account.refused), (1, 0));
+}
+
+/// Pages that were counted as private in one process and as shared in another while the pass went on.
+#[test]
+fn what_moved_during_a_pass_is_not_proven() {
+    let mut account = MemoryAccount::default();
+    let before = [main_of(100, 0), program(100, 0)];
+    let after = [with_rollup(main_of(100, 0), 100, 100), with_rollup(program(140, 40), 120, 100)];
+    account.take_pass(&before, &after, 1_000_000, LATER_NS);
+    assert_eq!(account.proven_bytes()[2], (240 - 40) * MB);
+    let [_, _, combined] = account.take(&after);
+    assert_eq!(combined.total_bytes, 240 * MB, "the pass was not taken as verified");
+}
+
+#[test]
+fn a_process_too_large_to_ask_leaves_a_pass_incomplete() {
+    let mut account = MemoryAccount::default();
+    let readings = [with_rollup(main_of(10, 0), 5, 2), program(90, 0)];
+    account.take_pass(&readings, &readings, 1, LATER_NS);
+    assert_eq!(account.take(&readings)[2].total_bytes, 100 * MB);
+    let small = [with_rollup(main_of(100, 0), 60, 60), MemoryReading { rss_bytes: 1000, ..program(0, 0) }];
+    account.take_pass(&small, &small, 1, LATER_NS);
+    assert_eq!(account.take(&small)[2].private_bytes, 60 * MB + 1000);
+}
+
+#[test]
+fn a_new_maximum_is_looked_at_twice() {
+    let mut account = MemoryAccount::default();
+    account.spent_ns = u64::MAX / 2;
+    let readings = [main_of(10, 0), program(20, 0)];
+    assert_eq!(account.wants(&readings, LATER_NS), Wanted::SecondLook, "no budget for rollups");
+    assert_eq!(account.refused, 1);
+    account.take(&readings);
+    assert_eq!(account.wants(&readings, LATER_NS), Wanted::Nothing);
+    let moved = [main_of(11, 0), program(20, 0)];
+    assert_eq!(account.wants(&moved, LATER_NS), Wanted::SecondLook);
+    assert_eq!(account.wants(&[main_of(5, 0), program(21, 0)], LATER_NS), Wanted::Nothing, "one descendant");
+    let others = [main_of(1, 0), program(12, 0), program(12, 0)];
+    assert_eq!(
+        account.wants(&others, LATER_NS),
+        Wanted::SecondLook,
+        "descendants have a maximum of their own"
+    );
+}
+
+#[test]
+fn copies_that_write_are_asked_again_after_a_while() {
+    let mut account = MemoryAccount::default();
+    let still = [main_of(100, 0), with_rollup(copy(100, 100), 50, 0)];
+    account.take_pass(&still, &[with_rollup(main_of(100, 0), 50, 0), still[1]], 3_000_000, LATER_NS);
+    account.take(&still);
+    let mut writing = still;
+    writing[1].unshared_at_most_bytes = 30 * MB;
+    assert_eq!(account.wants(&writing, LATER_NS + 29_000_000), Wanted::Nothing, "ten times its cost");
+    assert_eq!(account.wants(&writing, LATER_NS + 30_000_000), PASS);
+    assert_eq!(account.wants(&still, LATER_NS + 30_000_000), Wanted::Nothing, "nobody wrote");
+    writing[1].unshared_at_most_bytes = MB / 2;
+    assert_eq!(account.wants(&writing, LATER_NS + 30_000_000), Wanted::Nothing, "too little to matter");
+}
+
+#[test]
+fn rollups_stay_within_the_budget() {
+    let costly = |cost_ns| [main_of(10, 0), MemoryReading { rollup_cost_ns: cost_ns, ..program(20, 0) }];
+    let mut account = MemoryAccount::default();
+    assert_eq!(account.wants(&costly(LONGEST_READ_NS), LATER_NS), PASS);
+    account.spent_ns = BUDGET_START_NS;
+    assert_eq!(account.wants(&costly(9_950_000), LATER_NS), PASS, "one per cent of a second");
+    assert_eq!(account.wants(&costly(9_950_001), LATER_NS), Wanted::SecondLook);
+    assert!(is_worthwhile(&program(1, 0), 50_000) && !is_worthwhile(&program(1, 0), 49_999));
+    assert!(!is_worthwhile(&program(0, 0), 50_000), "it has no memory");
+    account.spent_ns = 0;
+    let nobody = [main_of(10, 0), program(20, 0)]
+        .map(|reading| MemoryReading { rollup_cost_ns: LONGEST_READ_NS + 1, ..reading });
+    assert_eq!(account.wants(&nobody, LATER_NS), Wanted::SecondLook, "nobody could be asked");
+}
+
+#[test]
+fn together_no_more_than_the_sum_of_the_scopes() {
+    let mut account = MemoryAccount::default();
+    let readings = [main_of(100, 60), copy(80, 70)];
+    let [main, descendants, combined] = account.take(&readings);
+    assert!(combined.total_bytes <= main.total_bytes + descendants.total_bytes);
+    assert_eq!(combined.total_bytes, (70 + 10 + 60) * MB);
+    assert_eq!(combined.shared_bytes + combined.private_bytes, combined.total_bytes);
+}

@@ -1,0 +1,203 @@
+use super::*;
+
+const MB: u64 = 1 << 20;
+const NO_HUGE: Huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
+
+/// A program that sat still at `rss_mb`, all of it anonymous.
+fn program(pid: i32, rss_mb: u64) -> Living {
+    Living {
+        pid,
+        anon_bytes: rss_mb * MB,
+        max_rss_bytes: rss_mb * MB,
+        mark_bytes: rss_mb * MB,
+        ..Living::default()
+    }
+}
+
+fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
+    let anon_at_birth_bytes = rss_mb * MB;
+    Living { parent_pid, is_copy: true, anon_at_birth_bytes, faults, ..program(pid, rss_mb) }
+}
+
+fn living_mb(living: &[Living]) -> u64 {
+    living_at_most_bytes(living, NO_HUGE, None) / MB
+}
+
+fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
+    Ended { fork_ns, end_ns, at_most_bytes: mb.map(|mb| mb * MB), is_main: false }
+}
+
+fn quiet() -> Interval {
+    Interval { ended_faults: Some(0), ..Interval::default() }
+}
+
+const WHOLE: AtTheEnd = AtTheEnd { largest_bytes: None, all_are_listed: true, faults_are_whole: true };
+
+fn upper_mb(peaks: &Peaks, largest_mb: Option<u64>) -> Option<(u64, UpperSource)> {
+    let bound = peaks.upper(AtTheEnd { largest_bytes: largest_mb.map(|mb| mb * MB), ..WHOLE })?;
+    Some((bound.bytes / MB, bound.source))
+}
+
+#[test]
+fn a_mark_of_another_time_does_not_count_now() {
+    let once_large = Living { mark_bytes: 500 * MB, ..program(1, 20) };
+    assert_eq!(living_mb(&[once_large, program(2, 30)]), 50);
+    let active = Living { faults_since: 160, ..once_large };
+    assert_eq!(living_mb(&[active]), 20 + 10, "160 faults of 64 KiB");
+    let busy = Living { faults_since: 1 << 20, ..once_large };
+    assert_eq!(living_mb(&[busy]), 500, "the mark is the end of it");
+    let huge = Huge { since_tick_bytes: 6 * MB, anon_since_start_bytes: 0 };
+    assert_eq!(living_at_most_bytes(&[once_large], huge, None), 26 * MB);
+}
+
+#[test]
+fn a_copy_counts_with_what_it_changed() {
+    assert_eq!(living_mb(&[program(1, 500), copy_of(1, 2, 500, 512), copy_of(1, 3, 500, 256)]), 503);
+    let all = copy_of(1, 2, 500, 1 << 20);
+    assert_eq!(living_mb(&[program(1, 500), all]), 1000, "it can have changed all");
+    let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 4 * MB };
+    assert_eq!(living_at_most_bytes(&[program(1, 500), copy_of(1, 2, 500, 0)], huge, None), 504 * MB);
+    let grown = Living { mark_bytes: 530 * MB, faults_since: 1 << 20, ..copy_of(1, 2, 500, 256) };
+    assert_eq!(living_mb(&[program(1, 500), grown]), 500 + 1 + 30, "beyond what ticks saw, by its mark");
+}
+
+#[test]
+fn what_a_parent_gave_up_counts_once_for_its_copies() {
+    let copies = [copy_of(1, 2, 500, 0), copy_of(1, 3, 400, 0)];
+    assert_eq!(living_mb(&[program(1, 100), copies[0], copies[1]]), 100 + 400);
+    assert_eq!(living_mb(&copies), 500, "the parent is gone");
+    let others = [copy_of(1, 2, 500, 0), copy_of(9, 3, 400, 0)];
+    assert_eq!(living_mb(&others), 900, "copies of two parents");
+}
+
+#[test]
+fn files_are_among_those_that_the_machine_maps() {
+    let mapper = |pid| Living { max_file_bytes: 150 * MB, anon_bytes: 20 * MB, ..program(pid, 170) };
+    let living = [mapper(1), mapper(2), mapper(3)];
+    assert_eq!(living_mb(&living), 510);
+    assert_eq!(living_at_most_bytes(&living, NO_HUGE, Some(180 * MB)), 240 * MB);
+    assert_eq!(living_at_most_bytes(&living, NO_HUGE, Some(1000 * MB)), 510 * MB);
+}
+
+#[test]
+fn those_that_ended_count_while_they_lived_together() {
+    let ended = [at(0, 10, Some(100)), at(10, 20, Some(50)), at(15, 30, Some(70)), at(40, 50, None)];
+    let moments: Vec<_> = together(&ended).map(|(bytes, unbounded)| (bytes / MB, unbounded)).collect();
+    assert_eq!(moments, [(0, 0), (100, 0), (50, 0), (120, 0), (0, 1)]);
+    let mut peaks = Peaks::default();
+    peaks.take(&Interval { living: vec![program(1, 10)], ended: ended.to_vec(), ..quiet() });
+    assert_eq!(upper_mb(&peaks, Some(90)), Some((130, UpperSource::Marks)));
+    assert_eq!(
+        upper_mb(&peaks, Some(200)),
+        Some((130, UpperSource::Marks)),
+        "by faults the last one held nothing"
+    );
+}
+
+#[test]
+fn one_without_a_mark_is_no_larger_than_the_largest_or_its_faults() {
+    let interval = |ended_faults| Interval {
+        living: vec![program(1, 10)],
+        ended: vec![at(0, u64::MAX, None), at(0, u64::MAX, None)],
+        ended_faults,
+        ended_before_bytes: 5 * MB,
+        ..Interval::default()
+    };
+    let upper = |ended_faults, largest_mb| {
+        let mut peaks = Peaks::default();
+        peaks.take(&interval(ended_faults));
+        upper_mb(&peaks, largest_mb)
+    };
+    assert_eq!(upper(Some(320), Some(100)), Some((10 + 5 + 20, UpperSource::Faults)));
+    assert_eq!(upper(Some(3200), Some(100)), Some((210, UpperSource::LargestMark)));
+    assert_eq!(upper(None, Some(100)), Some((210, UpperSource::LargestMark)));
+    assert_eq!(upper(Some(320), None), Some((35, UpperSource::Faults)));
+    assert_eq!(upper(None, None), None, "nothing bounds them");
+}
+
+#[test]
+fn unlisted_processes_are_bounded_by_faults_alone() {
+    let mut peaks = Peaks::default();
+    let interval = |faults| Interval {
+        living: vec![program(1, 10)],
+        has_unlisted: true,
+        ended_faults: faults,
+        ..Interval::default()
+    };
+    peaks.take(&interval(Some(0)));
+    assert_eq!(upper_mb(&peaks, None), Some((10, UpperSource::Marks)), "nobody ended");
+    peaks.take(&interval(Some(160)));
+    // Whoever ended in the second interval may have lived in the first.
+    assert_eq!(upper_mb(&peaks, Some(1)), Some((20, UpperSource::Faults)));
+    peaks.take(&interval(Some(160)));
+    assert_eq!(upper_mb(&peaks, Some(1)), Some((30, UpperSource::Faults)));
+    peaks.take(&interval(None));
+    assert_eq!(upper_mb(&peaks, Some(1)), None, "a parent discards its children");
+}
+
+#[test]
+fn huge_pages_count_only_where_somebody_faulted() {
+    let huge = Huge { since_tick_bytes: 8 * MB, anon_since_start_bytes: 8 * MB };
+    let with = |faults| {
+        let mut peaks = Peaks::default();
+        peaks.take(&Interval { has_unlisted: true, ended_faults: Some(faults), huge, ..Interval::default() });
+        upper_mb(&peaks, None)
+    };
+    assert_eq!(with(0), Some((0, UpperSource::Marks)));
+    assert_eq!(with(16), Some((9, UpperSource::Faults)));
+}
+
+#[test]
+fn records_that_were_lost_leave_only_faults() {
+    let mut peaks = Peaks::default();
+    peaks.take(&Interval { living: vec![program(1, 10)], ended: vec![at(0, 5, Some(7))], ..quiet() });
+    let lost = AtTheEnd { largest_bytes: Some(MB), all_are_listed: false, faults_are_whole: true };
+    assert_eq!(peaks.upper(lost), Some(Bound { bytes: 17 * MB, source: UpperSource::Faults }));
+    assert_eq!(peaks.upper(WHOLE), Some(Bound { bytes: 17 * MB, source: UpperSource::Marks }));
+    let discarded = AtTheEnd { faults_are_whole: false, ..lost };
+    assert_eq!(peaks.upper(discarded), None, "and faults are not all there either");
+}
+
+#[test]
+fn many_moments_stay_few_and_the_bound_above_all() {
+    let mut peaks = Peaks::default();
+    for count in 0..1000u64 {
+        let moment =
+            Moment { certain_bytes: 1_000_000 - count * 100, unbounded: Some(count), by_faults_bytes: None };
+        peaks.note(moment);
+    }
+    assert!(peaks.moments.len() <= MAX_MOMENTS);
+    for largest_bytes in [1, 100, 10_000] {
+        let truth = (0..1000).map(|count| 1_000_000 - count * 100 + count * largest_bytes).max();
+        assert!(
+            peaks.upper(AtTheEnd { largest_bytes: Some(largest_bytes), ..WHOLE }).map(|bound| bound.bytes)
+                >= truth
+        );
+    }
+}
+
+#[test]
+fn a_moment_below_another_in_all_respects_is_dropped() {
+    let moment =
+        |certain_bytes, unbounded, by_faults_bytes| Moment { certain_bytes, unbounded, by_faults_bytes };
+    let mut peaks = Peaks::default();
+    peaks.note(moment(10, Some(1), Some(5)));
+    peaks.note(moment(9, Some(1), Some(5)));
+    peaks.note(moment(11, Some(2), Some(4)));
+    assert_eq!(peaks.moments, [moment(10, Some(1), Some(5)), moment(11, Some(2), Some(4))]);
+    peaks.note(moment(12, None, Some(6)));
+    assert_eq!(peaks.moments, [moment(12, None, Some(6))], "unknown is worst");
+    peaks.note(moment(12, Some(9), None));
+    assert_eq!(peaks.moments.len(), 2);
+    assert_eq!(moment(3, None, Some(1)).worse_of(&moment(2, Some(1), Some(4))), moment(3, None, Some(4)));
+}
+
+#[test]
+fn sources_have_words() {
+    let all = [UpperSource::Marks, UpperSource::LargestMark, UpperSource::Faults, UpperSource::Group];
+    for (at, source) in all.iter().enumerate() {
+        assert!(
+            source.text().starts_with("by ") && all[..at].iter().all(|other| other.text() != source.text())
+        );
+    }
+}

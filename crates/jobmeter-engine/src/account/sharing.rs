@@ -1,0 +1,174 @@
+//! How much memory a set of processes holds with shared pages counted once: an estimate, and what is proven.
+
+use crate::linux::proc::smaps::Rollup;
+
+/// The memory of one process at a tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct MemoryReading {
+    pub is_main: bool,
+    /// Forked and not replaced by exec: it shares pages with its parent until one of them writes.
+    pub is_copy: bool,
+    pub rss_bytes: u64,
+    /// The part of `rss_bytes` that is backed by files or shared memory.
+    pub file_bytes: u64,
+    /// Anonymous memory when the process was first seen: what a forked copy inherited.
+    pub anon_at_birth_bytes: u64,
+    pub rollup: Option<Rollup>,
+    /// What reading the rollup is expected to cost.
+    pub rollup_cost_ns: u64,
+    /// Inherited pages that it may have made its own since its last rollup, by its page faults.
+    pub unshared_at_most_bytes: u64,
+}
+
+impl MemoryReading {
+    pub(crate) fn anon_bytes(&self) -> u64 {
+        self.rss_bytes.saturating_sub(self.file_bytes)
+    }
+
+    /// The smaller of two readings of the same process. Where all first readings came before all second ones, the
+    /// process held as much at the moment between, unless it shrank and grew again.
+    pub(crate) fn least(&self, later: &MemoryReading) -> MemoryReading {
+        let rss_bytes = self.rss_bytes.min(later.rss_bytes);
+        let file_bytes = self.file_bytes.min(later.file_bytes).min(rss_bytes);
+        let anon_bytes = self.anon_bytes().min(later.anon_bytes());
+        MemoryReading { rss_bytes: file_bytes + anon_bytes, file_bytes, ..*later }
+    }
+}
+
+/// Distinct pages of a set of processes, and those among them that one process has alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Union {
+    pub total_bytes: u64,
+    pub private_bytes: u64,
+}
+
+impl Union {
+    /// No smaller than the largest process and no larger than the plain sum.
+    fn within(total_bytes: u64, private_bytes: u64, max_rss_bytes: u64, sum_bytes: u64) -> Union {
+        let total_bytes = total_bytes.max(max_rss_bytes).min(sum_bytes);
+        Union { total_bytes, private_bytes: private_bytes.min(total_bytes) }
+    }
+}
+
+/// Sums over a set of processes, by their resident sizes alone.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub count: usize,
+    pub rss_bytes: u64,
+    /// Of forked copies.
+    pub copied_bytes: u64,
+    /// Anonymous memory of processes that are no forked copies: it is shared with copies only.
+    private_bytes: u64,
+    /// Anonymous memory that forked copies have added to what they inherited.
+    grown_bytes: u64,
+    max_inherited_bytes: u64,
+    max_file_bytes: u64,
+    max_rss_bytes: u64,
+}
+
+impl Sums {
+    pub(crate) fn take(&mut self, reading: &MemoryReading) {
+        let (rss_bytes, anon_bytes) = (reading.rss_bytes, reading.anon_bytes());
+        self.count += 1;
+        self.rss_bytes += rss_bytes;
+        self.max_rss_bytes = self.max_rss_bytes.max(rss_bytes);
+        self.max_file_bytes = self.max_file_bytes.max(rss_bytes - anon_bytes);
+        if reading.is_copy {
+            let inherited_bytes = reading.anon_at_birth_bytes.min(anon_bytes);
+            self.copied_bytes += rss_bytes;
+            self.max_inherited_bytes = self.max_inherited_bytes.max(inherited_bytes);
+            self.grown_bytes += anon_bytes - inherited_bytes;
+        } else {
+            self.private_bytes += anon_bytes;
+        }
+    }
+
+    /// An estimate: files are shared by all, and a copy shares what it inherited.
+    pub(crate) fn guess(&self) -> Union {
+        let own_bytes = self.private_bytes.max(self.max_inherited_bytes) + self.grown_bytes;
+        Union::within(
+            own_bytes + self.max_file_bytes,
+            self.private_bytes + self.grown_bytes,
+            self.max_rss_bytes,
+            self.rss_bytes,
+        )
+    }
+
+    /// What the set held at least: anonymous pages of different programs are different pages, and so are those that
+    /// copies added; of the rest only the largest part is certain.
+    pub(crate) fn proven_bytes(&self) -> u64 {
+        let anon_bytes = (self.private_bytes + self.grown_bytes).max(self.max_inherited_bytes);
+        (anon_bytes + self.max_file_bytes).max(self.max_rss_bytes).min(self.rss_bytes)
+    }
+
+    /// What a pass of rollups found, moved by as much as the guess has moved since.
+    pub(crate) fn since(&self, verified: &Verified) -> Union {
+        let guess = self.guess();
+        let moved = |found: u64, now: u64, before: u64| (found + now).saturating_sub(before);
+        Union::within(
+            moved(verified.found.total_bytes, guess.total_bytes, verified.guessed.total_bytes),
+            moved(verified.found.private_bytes, guess.private_bytes, verified.guessed.private_bytes),
+            self.max_rss_bytes,
+            self.rss_bytes,
+        )
+    }
+}
+
+/// What a pass of rollups found of a scope, and what the guess was at that moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Verified {
+    pub found: Union,
+    pub guessed: Union,
+}
+
+/// Sums over a set of processes whose rollups were read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rolled {
+    rss_bytes: u64,
+    pss_bytes: u64,
+    private_bytes: u64,
+    max_shared_bytes: u64,
+    max_rss_bytes: u64,
+}
+
+impl Rolled {
+    pub(crate) fn take(&mut self, reading: &MemoryReading) {
+        // Without a rollup (small, or exiting) a process is taken to share its files and nothing else.
+        let (anon_bytes, file_bytes) = (reading.anon_bytes(), reading.rss_bytes - reading.anon_bytes());
+        let rollup = reading.rollup.unwrap_or(Rollup {
+            rss_bytes: reading.rss_bytes,
+            pss_bytes: anon_bytes,
+            private_bytes: anon_bytes,
+            shared_bytes: file_bytes,
+        });
+        self.rss_bytes += rollup.rss_bytes;
+        self.pss_bytes += rollup.pss_bytes;
+        self.private_bytes += rollup.private_bytes;
+        self.max_shared_bytes = self.max_shared_bytes.max(rollup.shared_bytes);
+        self.max_rss_bytes = self.max_rss_bytes.max(rollup.rss_bytes);
+    }
+
+    /// Proportional sizes are exact for pages shared inside the set; the second term corrects for pages shared with
+    /// processes outside of it.
+    pub(crate) fn union(&self) -> Union {
+        let total_bytes = self.pss_bytes.max(self.private_bytes + self.max_shared_bytes);
+        Union::within(total_bytes, self.private_bytes, self.max_rss_bytes, self.rss_bytes)
+    }
+}
+
+/// Main, descendants, combined.
+pub(crate) fn over_scopes<S: Default + Copy>(
+    readings: &[MemoryReading],
+    take: fn(&mut S, &MemoryReading),
+) -> [S; 3] {
+    let mut all = [S::default(); 3];
+    for reading in readings {
+        take(&mut all[if reading.is_main { 0 } else { 1 }], reading);
+        take(&mut all[2], reading);
+    }
+    all
+}
+
+#[cfg(test)]
+#[path = "sharing_tests.rs"]
+mod tests;

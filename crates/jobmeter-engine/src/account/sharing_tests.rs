@@ -1,0 +1,127 @@
+use super::*;
+
+fn program(rss_bytes: u64, file_bytes: u64) -> MemoryReading {
+    MemoryReading { rss_bytes, file_bytes, ..MemoryReading::default() }
+}
+
+fn copy(rss_bytes: u64, file_bytes: u64, anon_at_birth_bytes: u64) -> MemoryReading {
+    MemoryReading { is_copy: true, anon_at_birth_bytes, ..program(rss_bytes, file_bytes) }
+}
+
+fn sums(readings: &[MemoryReading]) -> Sums {
+    let mut sums = Sums::default();
+    readings.iter().for_each(|reading| sums.take(reading));
+    sums
+}
+
+fn rolled(readings: &[(MemoryReading, Option<(u64, u64, u64)>)]) -> Union {
+    let mut rolled = Rolled::default();
+    for (reading, rollup) in readings {
+        let rollup = rollup.map(|(pss_bytes, private_bytes, shared_bytes)| Rollup {
+            rss_bytes: private_bytes + shared_bytes,
+            pss_bytes,
+            private_bytes,
+            shared_bytes,
+        });
+        rolled.take(&MemoryReading { rollup, ..*reading });
+    }
+    rolled.union()
+}
+
+#[test]
+fn programs_share_files_only() {
+    let sums = sums(&[program(100, 30), program(60, 20)]);
+    assert_eq!(sums.guess(), Union { total_bytes: 70 + 40 + 30, private_bytes: 110 });
+    assert_eq!(sums.proven_bytes(), 140);
+    assert_eq!((sums.count, sums.rss_bytes, sums.copied_bytes), (2, 160, 0));
+}
+
+#[test]
+fn a_copy_shares_what_it_inherited_and_adds_what_it_grew() {
+    let sums = sums(&[program(500, 10), copy(520, 10, 490)]);
+    assert_eq!(sums.guess(), Union { total_bytes: 490 + 20 + 10, private_bytes: 510 });
+    assert_eq!(sums.proven_bytes(), 520);
+    assert_eq!(sums.copied_bytes, 520);
+}
+
+/// Shared memory that copies attach after the fork counted once as file and once more as grown.
+#[test]
+fn shared_memory_that_copies_attach_counts_once() {
+    let readings = [program(20, 10), copy(110, 105, 5), copy(110, 105, 5)];
+    assert_eq!(sums(&readings).guess().total_bytes, 10 + 105);
+    assert_eq!(sums(&readings).proven_bytes(), 115);
+}
+
+#[test]
+fn a_copy_that_outlives_its_parent_holds_what_it_inherited() {
+    let sums = sums(&[program(10, 0), copy(300, 0, 250)]);
+    assert_eq!(sums.guess().total_bytes, 250 + 50);
+    assert_eq!(sums.proven_bytes(), 300, "the largest process is certain");
+}
+
+/// The grandchild inherited what its parent grew: adding both would count those pages twice.
+#[test]
+fn what_a_copy_grew_and_its_own_copy_inherited_is_proven_once() {
+    let sums = sums(&[copy(300, 0, 100), copy(310, 0, 300)]);
+    assert_eq!(sums.proven_bytes(), 310);
+    assert_eq!(sums.guess().total_bytes, 300 + 200 + 10);
+}
+
+#[test]
+fn a_copy_that_gave_memory_back_inherited_no_more_than_it_has() {
+    assert_eq!(sums(&[program(500, 0), copy(100, 0, 490)]).guess().total_bytes, 500);
+    assert_eq!(sums(&[copy(100, 0, 490)]).guess(), Union { total_bytes: 100, private_bytes: 0 });
+}
+
+#[test]
+fn a_file_part_above_the_size_is_no_panic() {
+    let reading = program(10, 30);
+    assert_eq!(reading.anon_bytes(), 0);
+    assert_eq!(sums(&[reading]).guess().total_bytes, 10);
+}
+
+#[test]
+fn a_pass_moves_with_the_guess() {
+    let before = sums(&[program(100, 20), program(100, 20)]);
+    let verified =
+        Verified { found: Union { total_bytes: 170, private_bytes: 140 }, guessed: before.guess() };
+    assert_eq!(before.guess(), Union { total_bytes: 180, private_bytes: 160 });
+    let after = sums(&[program(130, 20), program(100, 20)]);
+    assert_eq!(after.since(&verified), Union { total_bytes: 200, private_bytes: 170 });
+    let empty = sums(&[program(0, 0), program(5, 5)]);
+    assert_eq!(empty.since(&verified), Union { total_bytes: 5, private_bytes: 0 }, "never below one process");
+}
+
+#[test]
+fn the_least_of_two_looks() {
+    let least = program(100, 30).least(&program(90, 10));
+    assert_eq!((least.rss_bytes, least.file_bytes), (80, 10), "70 of its own and 10 of files");
+    assert_eq!(program(100, 30).least(&program(0, 0)).rss_bytes, 0, "it is gone");
+    assert!(copy(9, 0, 3).least(&copy(9, 0, 3)).is_copy);
+}
+
+#[test]
+fn rollups_tell_what_is_shared_inside() {
+    let whole = rolled(&[(program(100, 0), Some((60, 20, 80))), (program(100, 0), Some((60, 20, 80)))]);
+    assert_eq!(whole, Union { total_bytes: 120, private_bytes: 40 });
+}
+
+#[test]
+fn rollups_correct_for_pages_shared_with_others() {
+    // 80 bytes are shared with many outsiders: proportional sizes hardly show them.
+    let whole = rolled(&[(program(100, 0), Some((22, 20, 80)))]);
+    assert_eq!(whole, Union { total_bytes: 100, private_bytes: 20 });
+}
+
+#[test]
+fn without_a_rollup_a_process_shares_its_files() {
+    let whole = rolled(&[(program(50, 20), None), (program(100, 0), Some((60, 20, 80)))]);
+    assert_eq!(whole, Union { total_bytes: 130, private_bytes: 50 });
+}
+
+#[test]
+fn scopes_are_main_the_others_and_both() {
+    let main = MemoryReading { is_main: true, ..program(7, 0) };
+    let all: [Sums; 3] = over_scopes(&[main, program(3, 0), program(2, 0)], Sums::take);
+    assert_eq!(all.map(|sums| (sums.count, sums.rss_bytes)), [(1, 7), (2, 5), (3, 12)]);
+}

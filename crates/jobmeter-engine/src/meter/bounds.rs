@@ -1,0 +1,288 @@
+//! Collects what bounds the memory peak from above: marks and faults of the living at full ticks, and of those that
+//! ended in between.
+
+use super::Meter;
+use crate::account::ended::{CopyReadings, LastReadings};
+use crate::account::peaks::{Ended, Huge, Interval, Peaks};
+use crate::linux::control::Reaped;
+use crate::linux::perf_ring::Passed;
+use crate::linux::proc::vmstat::{Pages, VmStat};
+use crate::linux::taskstats::{ExitRecord, ExitRecords};
+use crate::meter::Target;
+use crate::meter::process::Process;
+use std::collections::HashMap;
+
+const HUGE_PAGE_BYTES: u64 = 2 << 20;
+
+/// The kernel counts mapped pages per CPU: its sum may be too low by as much.
+const MAPPED_LAG_BYTES: u64 = 1 << 20;
+
+/// A process that was forked while the tick read others has its first pages, and what it had time to touch.
+const NEWBORN_BYTES: u64 = 2 << 20;
+const SHORTEST_FAULT_NS: u64 = 250;
+
+/// An exit record that no process of the job claims is dropped after so many full ticks.
+const MAX_RECORD_AGE: u32 = 2;
+
+/// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.
+const LOOSE_BYTES: u64 = 1 << 20;
+
+/// What the kernel recorded of a process when it ended: all its threads together.
+#[derive(Debug, Clone, Copy)]
+struct ExitMark {
+    record: ExitRecord,
+    age: u32,
+}
+
+/// A member that left since the last full tick.
+#[derive(Debug, Clone, Copy)]
+struct Departed {
+    pid: i32,
+    is_main: bool,
+    readings: LastReadings,
+    /// Its page faults when it was last read.
+    faults: u64,
+    is_bounded_before: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Bounds {
+    pub combined: Peaks,
+    pub descendants: Peaks,
+    /// Largest single marks of this run, of main and of any descendant.
+    pub main_bytes: u64,
+    pub descendant_bytes: u64,
+    /// The most that main held, where its end is known.
+    pub main_at_most_bytes: Option<u64>,
+    /// Largest sum of file-backed memory, which a memory group may charge to others.
+    pub file_bytes: u64,
+    /// Children came and went unseen between two ticks.
+    pub has_unseen: bool,
+    departed: Vec<Departed>,
+    exit_records: Option<ExitRecords>,
+    exit_marks: HashMap<i32, ExitMark>,
+    /// Page faults of all that had ended by the last full tick.
+    ended_faults: u64,
+    vmstat: VmStat,
+    pages_at_start: Option<Pages>,
+    pages_at_tick: Option<Pages>,
+}
+
+impl Bounds {
+    /// High-water marks of processes as they end, for root.
+    pub(crate) fn open_exit_records(&mut self) {
+        self.exit_records = ExitRecords::open().ok();
+    }
+
+    pub(crate) fn has_exit_records(&self) -> bool {
+        self.exit_records.is_some()
+    }
+
+    fn collect_exit_records(&mut self) {
+        let marks = &mut self.exit_marks;
+        let Some(records) = &mut self.exit_records else { return };
+        records.drain(|record| {
+            let none = ExitRecord { peak_rss_bytes: 0, faults: 0, ..record };
+            let mark = marks.entry(record.pid).or_insert(ExitMark { record: none, age: 0 });
+            // Each thread of a process has a record of its own.
+            mark.age = 0;
+            mark.record.faults += record.faults;
+            mark.record.peak_rss_bytes = mark.record.peak_rss_bytes.max(record.peak_rss_bytes);
+        });
+    }
+
+    fn forget_old_records(&mut self) {
+        self.exit_marks.retain(|_, mark| {
+            mark.age += 1;
+            mark.age <= MAX_RECORD_AGE
+        });
+    }
+
+    /// Huge pages that were given out since the last full tick and since the start, and the most that the machine had mapped
+    /// of files at either end of this time.
+    fn read_pages(&mut self, page_bytes: u64) -> (Huge, Option<u64>) {
+        let now = self.vmstat.pages();
+        let start = *self.pages_at_start.get_or_insert(now.unwrap_or_default());
+        let before = self.pages_at_tick.unwrap_or(start);
+        self.pages_at_tick = now.or(self.pages_at_tick);
+        let now = now.unwrap_or(before);
+        let since = |now: u64, before: u64| now.saturating_sub(before) * HUGE_PAGE_BYTES;
+        let huge = Huge {
+            since_tick_bytes: since(now.huge_anon + now.huge_file, before.huge_anon + before.huge_file),
+            anon_since_start_bytes: since(now.huge_anon, start.huge_anon),
+        };
+        let mapped = now.mapped.zip(before.mapped);
+        (huge, mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES))
+    }
+
+    /// At every tick: the largest single marks, and what is mapped of files.
+    pub(crate) fn take_levels(&mut self, processes: &[Process]) {
+        let mut file_bytes = 0;
+        for process in processes {
+            file_bytes += process.rss_file_bytes;
+            // What was reached before the run began is not this run's.
+            if process.peak_rss_bytes > process.peak_rss_before_bytes {
+                let best = if process.is_main { &mut self.main_bytes } else { &mut self.descendant_bytes };
+                *best = (*best).max(process.peak_rss_bytes);
+            }
+        }
+        self.file_bytes = self.file_bytes.max(file_bytes);
+    }
+}
+
+impl Meter {
+    /// A member has left the tree.
+    pub(super) fn note_departed_memory(&mut self, gone: &Process, reaped: Option<&Reaped>) {
+        self.bounds.collect_exit_records();
+        let mark = self.bounds.exit_marks.get(&gone.id.pid).map(|mark| mark.record);
+        let reaped_bytes = reaped.map(|reaped| reaped.usage.peak_rss_bytes);
+        let final_mark_bytes = mark.map(|mark| mark.peak_rss_bytes).or(reaped_bytes);
+        // Read as a zombie, or in its exit record, the count of its faults is final.
+        let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
+        let parent_lives = self.tree.get(gone.parent_pid).is_some_and(|parent| !parent.is_zombie());
+        let readings = gone.last_readings(final_mark_bytes, final_faults, parent_lives);
+        self.bounds.departed.push(Departed {
+            pid: gone.id.pid,
+            is_main: gone.is_main,
+            readings,
+            faults: gone.stat.faults(),
+            is_bounded_before: gone.is_end_bounded(),
+        });
+        if gone.is_main {
+            let (huge, _) = self.bounds.read_pages(self.tree.scale.page_bytes);
+            self.bounds.main_at_most_bytes = readings.at_most_bytes(huge);
+        }
+    }
+
+    /// A process that no tick has seen was reaped by us.
+    pub(super) fn note_unseen_memory(&mut self, reaped: &Reaped) {
+        self.bounds.has_unseen = true;
+        self.bounds.collect_exit_records();
+        let record = ExitRecord {
+            pid: reaped.pid,
+            parent_pid: 0,
+            is_copy: false,
+            peak_rss_bytes: reaped.usage.peak_rss_bytes,
+            faults: reaped.usage.faults_minor + reaped.usage.faults_major,
+        };
+        self.bounds.exit_marks.entry(reaped.pid).or_insert(ExitMark { record, age: 0 });
+    }
+
+    /// At a full tick: bounds the memory of the time since the one before.
+    pub(super) fn bound_memory(&mut self, now_ns: u64, is_first: bool) {
+        if is_first && !matches!(self.target, Target::Child(_)) {
+            // What happened before the run began is not in its intervals.
+            self.tree.processes.iter_mut().for_each(Process::begin_interval);
+            self.bounds.ended_faults = self.ended_faults_total();
+        }
+        self.bounds.collect_exit_records();
+        let passed =
+            self.witnesses.follower.as_mut().map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
+        let interval = self.interval(now_ns, &passed);
+        self.bounds.combined.take(&interval);
+        let mut interval = interval;
+        interval.living.retain(|process| !process.is_main);
+        interval.ended.retain(|ended| !ended.is_main);
+        self.bounds.descendants.take(&interval);
+        self.bounds.departed.clear();
+        self.bounds.forget_old_records();
+        self.tree.processes.iter_mut().for_each(Process::begin_interval);
+    }
+
+    fn interval(&mut self, now_ns: u64, passed: &[Passed]) -> Interval {
+        let discards = self.doubts.may_discard && !self.events_are_complete();
+        let has_hole = self.counters.ledger.has_hole || discards;
+        let ended_total = self.ended_faults_total();
+        let ended_since = ended_total.saturating_sub(self.bounds.ended_faults);
+        self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
+        let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
+        let (huge, mapped_bytes) = self.bounds.read_pages(self.tree.scale.page_bytes);
+        let mut interval = Interval {
+            huge,
+            mapped_bytes,
+            ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
+            has_unlisted: !self.events_are_complete(),
+            ..Interval::default()
+        };
+        for process in &self.tree.processes {
+            if process.is_zombie() {
+                if !process.is_end_bounded() {
+                    let faults = process.is_final.then(|| process.stat.faults());
+                    let mark = self.bounds.exit_marks.get(&process.id.pid).map(|mark| mark.record);
+                    let readings = process.last_readings(mark.map(|mark| mark.peak_rss_bytes), faults, false);
+                    interval.push_ended(0, u64::MAX, process.is_main, readings);
+                }
+            } else if let Some(living) = process.living(now_ns) {
+                interval.living.push(living);
+            } else {
+                // It ran since its mark was read, and its faults are not among those of the ended.
+                interval.ended.push(Ended { is_main: process.is_main, ..Ended::at_unknown_times(None) });
+                interval.ended_faults = None;
+            }
+        }
+        for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
+            if !passed.iter().any(|life| life.pid == gone.pid) {
+                interval.push_ended(0, u64::MAX, gone.is_main, gone.readings);
+            }
+        }
+        for life in passed {
+            let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid);
+            let readings = gone.map_or_else(|| self.unseen_readings(life, now_ns), |gone| gone.readings);
+            interval.push_ended(life.fork_ns, life.end_ns, gone.is_some_and(|gone| gone.is_main), readings);
+        }
+        interval
+    }
+
+    /// What is known of a process that no tick has seen.
+    fn unseen_readings(&self, life: &Passed, now_ns: u64) -> LastReadings {
+        if life.end_ns == u64::MAX && life.fork_ns > 0 {
+            let age_ns = now_ns.saturating_sub(life.fork_ns);
+            let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
+            return LastReadings { final_mark_bytes: Some(newborn_bytes), ..LastReadings::default() };
+        }
+        let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
+        let ExitRecord { parent_pid, is_copy, peak_rss_bytes, faults, .. } = mark.record;
+        let parent_lives = self.tree.get(parent_pid).is_some_and(|parent| !parent.is_zombie());
+        LastReadings {
+            final_mark_bytes: Some(peak_rss_bytes),
+            copy: (is_copy && parent_lives).then_some(CopyReadings {
+                faults,
+                faults_after: faults,
+                file_bytes: 0,
+            }),
+            ..LastReadings::default()
+        }
+    }
+
+    /// Page faults of all processes that have ended and were waited for, as of now.
+    fn ended_faults_total(&mut self) -> u64 {
+        let ledger = &self.counters.ledger;
+        let reaped = ledger.reaped.faults_minor + ledger.reaped.faults_major;
+        let lost = ledger.lost.faults_minor + ledger.lost.faults_major;
+        let buffer = &mut self.tree.buffer;
+        let mut waited = 0;
+        for process in &mut self.tree.processes {
+            if process.is_main || process.has_had_children || process.waited_faults > 0 {
+                process.read_waited_faults(buffer);
+            }
+            waited += process.waited_faults;
+        }
+        reaped + lost + waited
+    }
+}
+
+impl Interval {
+    fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
+        let at_most_bytes = readings.at_most_bytes(self.huge);
+        // Many faults since the last reading say little: the largest mark of all may turn out to say more.
+        let is_loose = |bytes: &u64| {
+            readings.final_mark_bytes.is_none() && *bytes > readings.read_mark_bytes / 8 * 9 + LOOSE_BYTES
+        };
+        let kept_bytes = at_most_bytes.filter(|bytes| !is_loose(bytes));
+        if kept_bytes.is_none() {
+            self.ended_before_bytes += at_most_bytes.unwrap_or(readings.read_mark_bytes);
+        }
+        let at_most_bytes = kept_bytes;
+        self.ended.push(Ended { fork_ns, end_ns, at_most_bytes, is_main });
+    }
+}
