@@ -9,7 +9,6 @@ pub(crate) struct Claim {
     pub quality: String,
     pub lower: Option<f64>,
     pub upper: Option<f64>,
-    pub likely_upper: Option<f64>,
 }
 
 impl Claim {
@@ -20,7 +19,6 @@ impl Claim {
             quality: figure.get("quality").and_then(Value::as_str).unwrap_or_default().to_owned(),
             lower: number("lower"),
             upper: number("upper"),
-            likely_upper: number("likely_upper"),
         }
     }
 
@@ -47,7 +45,6 @@ impl Claim {
         of_grade
             .or_else(|| above("lower", self.lower))
             .or_else(|| below("upper", self.upper))
-            .or_else(|| below("likely_upper", self.likely_upper))
             .or_else(|| self.disorder())
     }
 
@@ -73,7 +70,7 @@ mod tests {
     use super::*;
 
     fn claim(quality: &str, value: f64, lower: Option<f64>, upper: Option<f64>) -> Claim {
-        Claim { value: Some(value), quality: quality.to_owned(), lower, upper, likely_upper: None }
+        Claim { value: Some(value), quality: quality.to_owned(), lower, upper }
     }
 
     #[test]

@@ -10,10 +10,6 @@ use jobmeter_model::summary::{Figure, Figures, Number, Quality};
 impl Meter {
     pub(super) fn grade_memory(&mut self, all: &mut AllFigures, fork_floor_bytes: u64) {
         let key = "rss_bytes_max";
-        let sampled = |all: &AllFigures, scope| {
-            let figure = all.scopes.get(&scope).and_then(|figures| figures.get(key));
-            figure.and_then(Figure::as_u64).unwrap_or_default()
-        };
         let ledger = &self.counters.ledger;
         let reaped_bytes =
             Some(ledger.peak_rss_reaped_bytes).filter(|bytes| ledger.main_usage.is_some() && *bytes > 0);
@@ -28,7 +24,6 @@ impl Meter {
             main_proven.max(self.bounds.main_bytes).max(job_mark.filter(|_| is_alone).unwrap_or(0));
         let main_upper = self.main_upper_bytes(reaped_bytes);
         let main_peak = Peak {
-            sampled_bytes: sampled(all, Scope::Main),
             lower_bytes: main_lower,
             upper: main_upper.map(|bytes| Bound { bytes: bytes + lag_bytes, source: UpperSource::Marks }),
         };
@@ -51,20 +46,19 @@ impl Meter {
             all_are_listed: self.witnesses.follower.is_none() || self.events_are_complete(),
             faults_are_whole,
         };
-        let peak = |sampled_bytes: u64, lower_bytes: u64, peaks: &Peaks| {
+        let peak = |lower_bytes: u64, peaks: &Peaks| {
             let by_marks = peaks.upper(known);
             let by_marks = by_marks.map(|bound| Bound { bytes: bound.bytes + lag_bytes, ..bound });
             let upper = by_marks.into_iter().chain(by_group).min_by_key(|bound| bound.bytes);
             // The group misses no page that only the job holds.
             let lower_bytes = by_group.map_or(lower_bytes, |group| lower_bytes.min(group.bytes));
-            Peak { sampled_bytes, lower_bytes, upper }
+            Peak { lower_bytes, upper }
         };
         let (combined, descendants) = if is_alone {
             (main_peak.figure(), Figure::int(0, Quality::Exact))
         } else {
-            let combined = peak(sampled(all, Scope::Combined), combined_lower, &self.bounds.combined);
-            let descendants =
-                peak(sampled(all, Scope::Descendants), descendants_lower, &self.bounds.descendants);
+            let combined = peak(combined_lower, &self.bounds.combined);
+            let descendants = peak(descendants_lower, &self.bounds.descendants);
             (combined.figure(), descendants.figure())
         };
         for (scope, figure) in [
@@ -95,33 +89,26 @@ impl Meter {
     }
 }
 
-/// A peak, and what is known of it.
+/// What is known of a peak.
 #[derive(Debug, Clone, Copy)]
 struct Peak {
-    /// The best estimate of any tick.
-    sampled_bytes: u64,
+    /// Proven by readings or marks. This is the value that is stated: an estimate beyond it may be too high.
     lower_bytes: u64,
     upper: Option<Bound>,
 }
 
 impl Peak {
     fn figure(&self) -> Figure {
-        if self.lower_bytes.max(self.sampled_bytes) == 0 {
-            let mut figure = Figure::unavailable("it ended before its memory could be read");
-            figure.upper = self.upper.map(|upper| Number::Int(upper.bytes));
-            return figure;
+        let upper = self.upper.map(|upper| Number::Int(upper.bytes.max(self.lower_bytes)));
+        if self.lower_bytes == 0 {
+            return Figure { upper, ..Figure::unavailable("it ended before its memory could be read") };
         }
-        let upper_bytes = self.upper.map(|upper| upper.bytes.max(self.lower_bytes));
-        let most_bytes = upper_bytes.unwrap_or(u64::MAX);
-        let value_bytes = self.sampled_bytes.max(self.lower_bytes).min(most_bytes);
-        let mut figure = Figure::int(value_bytes, Quality::Sampled);
-        figure.lower = Some(Number::Int(self.lower_bytes.min(value_bytes)));
-        figure.upper = upper_bytes.map(Number::Int);
-        figure.reason = Some(match self.upper {
+        let reason = match self.upper {
             Some(upper) => format!("upper bound {}", upper.source.text()),
             None => "no upper bound: processes came and went between ticks".to_owned(),
-        });
-        figure
+        };
+        let lower = Some(Number::Int(self.lower_bytes));
+        Figure { lower, upper, ..Figure::int(self.lower_bytes, Quality::Sampled) }.because(&reason)
     }
 }
 
