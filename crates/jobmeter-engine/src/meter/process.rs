@@ -344,11 +344,9 @@ impl Process {
             && let Ok(text) = read_kept(&mut self.status_file, keep, pid, "status", buffer)
         {
             let status = status::parse(text);
-            if !self.borrows_memory {
-                if let Some(mark_bytes) = status.peak_rss_bytes {
-                    self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
-                    self.faults_at_mark = self.stat.faults();
-                }
+            if let Some(mark_bytes) = status.peak_rss_bytes.filter(|_| !self.borrows_memory) {
+                self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
+                self.faults_at_mark = self.stat.faults();
             }
             self.swap_bytes = status.swap_bytes;
             self.switches = status.switches_voluntary.zip(status.switches_involuntary);
