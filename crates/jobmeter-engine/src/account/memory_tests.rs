@@ -91,8 +91,7 @@ fn a_process_too_large_to_ask_leaves_a_pass_incomplete() {
 
 #[test]
 fn a_new_maximum_is_looked_at_twice() {
-    let mut account = MemoryAccount::default();
-    account.spent_ns = u64::MAX / 2;
+    let mut account = MemoryAccount { spent_ns: u64::MAX / 2, ..MemoryAccount::default() };
     let readings = [main_of(10, 0), program(20, 0)];
     assert_eq!(account.wants(&readings, LATER_NS), Wanted::SecondLook, "no budget for rollups");
     assert_eq!(account.refused, 1);

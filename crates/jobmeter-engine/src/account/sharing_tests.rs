@@ -14,7 +14,10 @@ fn sums(readings: &[MemoryReading]) -> Sums {
     sums
 }
 
-fn rolled(readings: &[(MemoryReading, Option<(u64, u64, u64)>)]) -> Union {
+/// Proportional, private and shared bytes.
+type Split = (u64, u64, u64);
+
+fn rolled(readings: &[(MemoryReading, Option<Split>)]) -> Union {
     let mut rolled = Rolled::default();
     for (reading, rollup) in readings {
         let rollup = rollup.map(|(pss_bytes, private_bytes, shared_bytes)| Rollup {
