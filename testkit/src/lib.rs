@@ -10,6 +10,7 @@ pub mod fault;
 pub mod floor;
 pub mod grab;
 pub mod inherit;
+pub mod invariants;
 pub mod memory;
 pub mod names;
 pub mod once;

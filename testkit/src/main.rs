@@ -3,7 +3,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use jobmeter_testkit::fault;
-use jobmeter_testkit::{cpu, floor, grab, inherit, memory, names, once, signals, sys, tree, witness};
+use jobmeter_testkit::{
+    cpu, floor, grab, inherit, invariants, memory, names, once, signals, sys, tree, witness,
+};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::Path;
@@ -43,6 +45,7 @@ testkit fault-marked REPORT list|FAULT COMMAND…  the same between marks that t
 testkit fault-plan REPORT WHOLE EACH STRIDE PLACES
                                                  the faults to try for a list of calls, with words
 testkit witness TRUTH COMMAND…                   run a command, write its CPU time by cgroup or wait4
+testkit check-summary FILE                       whether a summary contradicts itself
 testkit floor PROCESSES MS TICKS TRUTH [READ=EVERY…]
                                                  the bare kernel reads of a meter
 ";
@@ -115,6 +118,12 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
         "copy" => done(inherit::copy()),
         "signals" => signals::report(given.path(0)?, rest.get(1).is_some_and(|word| word == "stop")),
         "job-control" => signals::job_control(given.path(0)?, &rest[1..]),
+        "check-summary" => {
+            let summary = serde_json::from_slice(&std::fs::read(given.path(0)?)?)?;
+            let found = invariants::violations(&summary);
+            found.iter().for_each(|sentence| eprintln!("{sentence}"));
+            Ok(i32::from(!found.is_empty()))
+        }
         "once" => {
             once::once(given.path(0)?, given.text(1)?, given.number(3)?)?;
             Ok(given.number(2)? as i32)

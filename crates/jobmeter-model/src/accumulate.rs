@@ -237,6 +237,25 @@ impl Accumulator {
     }
 }
 
+/// The highest rate that the hardware allows, per second. The kernel counts in ticks of 10 ms, so that a window may seem
+/// to hold more than there was time for.
+pub fn most_per_s(metric: Metric, system_cores: u32) -> Option<f64> {
+    match metric {
+        Metric::CpuNs
+        | Metric::CpuUserNs
+        | Metric::CpuSystemNs
+        | Metric::CpuIowaitNs
+        | Metric::CpuStealNs => (system_cores > 0).then(|| f64::from(system_cores) * 1e9),
+        Metric::CoreBusyNs
+        | Metric::PsiCpuSomeNs
+        | Metric::PsiMemorySomeNs
+        | Metric::PsiMemoryFullNs
+        | Metric::PsiIoSomeNs
+        | Metric::PsiIoFullNs => Some(1e9),
+        _ => None,
+    }
+}
+
 /// The machine's counters began long before the run: one reading alone says nothing.
 fn counts_from_first_reading(column: &Column) -> bool {
     let is_gpu = column.entity.as_ref().is_some_and(|entity| entity.kind == EntityKind::Gpu);
@@ -321,6 +340,8 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
                 (max, mean) => max.or(mean),
             };
             let (Some(mean_per_s), Some(max_per_s)) = (mean_per_s, max_per_s) else { return };
+            let most_per_s = most_per_s(column.metric, by.system_cores).unwrap_or(f64::INFINITY);
+            let (mean_per_s, max_per_s) = (mean_per_s.min(most_per_s), max_per_s.min(most_per_s));
             let max_quality = derived(Quality::Sampled, quality);
             if matches!(column.metric, Metric::CpuNs) {
                 let cores = match column.scope {

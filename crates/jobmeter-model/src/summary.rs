@@ -224,7 +224,8 @@ pub struct Warning {
 /// jobmeter metered by itself.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Overhead {
-    pub cpu_ns: u64,
+    /// Unknown of a run that has no end: the record does not hold it.
+    pub cpu_ns: Option<u64>,
     /// Of the meter's process; unknown where it shares the job's.
     pub peak_rss_bytes: Option<u64>,
 }

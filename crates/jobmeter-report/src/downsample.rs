@@ -13,7 +13,7 @@ pub(crate) mod tests;
 
 use crate::data::{Measure, Peak, Point, RunData, Series};
 use events::EventLog;
-use jobmeter_model::accumulate::RATE_WINDOW_NS;
+use jobmeter_model::accumulate::{RATE_WINDOW_NS, most_per_s};
 use jobmeter_model::{Column, Event, Kind, Sink, Summary};
 use jobmeter_record::table::PhaseBuilder;
 use phases::PhaseLog;
@@ -87,7 +87,10 @@ impl SeriesBuilder {
         let t_ns: Arc<[u64]> =
             self.buckets.iter().map(|span| span.first_ns + (span.last_ns - span.first_ns) / 2).collect();
         let count = t_ns.len();
-        let series = self.tracks.into_iter().map(|track| track.finish(count, &t_ns)).collect();
+        let series = {
+            let cores = summary.run.system_cores;
+            self.tracks.into_iter().map(|track| track.finish(count, &t_ns, cores)).collect()
+        };
         let (spans, phases) = self.phases.finish(Some(end_ns)).finish();
         let marks = std::mem::take(&mut self.events.marks);
         let (processes, processes_omitted) = self.events.processes();
@@ -256,9 +259,22 @@ impl Track {
         self.cells.truncate(used);
     }
 
-    fn finish(mut self, count: usize, t_ns: &Arc<[u64]>) -> Series {
+    /// As in the summary, no rate is more than the hardware allows.
+    fn finish(mut self, count: usize, t_ns: &Arc<[u64]>, system_cores: u32) -> Series {
         self.take_short_run();
-        let mut points: Vec<Option<Point>> = self.cells.into_iter().map(Cell::point).collect();
+        let most = most_per_s(self.column.metric, system_cores).filter(|_| self.counter);
+        let most = most.map_or(f64::INFINITY, |most| most * self.factor);
+        let capped = |cell: Cell| {
+            cell.point().map(|point| Point {
+                min: point.min.min(most),
+                mean: point.mean.min(most),
+                max: point.max.min(most),
+            })
+        };
+        let mut points: Vec<Option<Point>> = self.cells.into_iter().map(capped).collect();
+        if let Some(peak) = &mut self.peak {
+            peak.value = peak.value.min(most);
+        }
         points.resize(count, None);
         Series { column: self.column, measure: self.measure, t_ns: t_ns.clone(), points, peak: self.peak }
     }

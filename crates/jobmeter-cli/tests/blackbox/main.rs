@@ -4,6 +4,7 @@
 
 mod attach;
 mod budgets;
+mod claims;
 mod config;
 mod cpu;
 mod definitions;

@@ -50,7 +50,7 @@ fn json_is_the_documented_schema_on_standard_error_too() {
     assert_eq!(summary.run.tags["c"], "d=e");
     assert_eq!(summary.run.command, ["true"]);
     assert!(summary.run.wall_ns.is_some_and(|wall_ns| wall_ns > 0));
-    assert!(summary.overhead.cpu_ns > 0 && summary.overhead.peak_rss_bytes > Some(0));
+    assert!(summary.overhead.cpu_ns > Some(0) && summary.overhead.peak_rss_bytes > Some(0));
     assert!(!summary.sources.is_empty());
 }
 

@@ -194,6 +194,16 @@ impl Sink for Timepoints {
     fn event(&mut self, _event: &Event) {}
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        // Ticks at marks do not read the machine: they make no row, and no machine of 0.
+        let machine = self.places.get(&(Scope::System, Metric::CpuNs));
+        let machine_is_read = |values: &[Option<u64>]| {
+            machine.is_some_and(|&place| values.get(place).copied().flatten().is_some())
+        };
+        if self.before.as_ref().is_some_and(|before| machine_is_read(&before.values))
+            && !machine_is_read(values)
+        {
+            return;
+        }
         let earlier = self.earlier.take();
         self.learn();
         if t_ns > LISTING_PATIENCE_NS {
@@ -232,9 +242,34 @@ mod tests {
     use crate::tracker::units;
 
     #[test]
-    fn a_row_soon_after_a_late_one_takes_its_rate_over_both() {
+    fn a_tick_that_did_not_read_the_machine_makes_no_row() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.csv");
+        let mut points = Timepoints::new(machine(), None, 0, Some(Track::new(path.clone(), false)));
+        for (scope, metric) in [
+            (Scope::Main, Metric::Threads),
+            (Scope::Main, Metric::RssBytes),
+            (Scope::System, Metric::CpuNs),
+            (Scope::System, Metric::MemoryUsedBytes),
+        ] {
+            points.define(&Column::of(scope, metric));
+        }
+        for (t_ms, machine_ms) in [(0, Some(0)), (100, Some(200)), (150, None), (200, Some(400))] {
+            let machine_ns = machine_ms.map(|ms: u64| ms * 1_000_000);
+            points.tick(t_ms * 1_000_000, &[Some(1), Some(4096), machine_ns, machine_ns.map(|_| 5000)]);
+        }
+        points.finish().expect("all rows are written");
+        let (_, rows) = read_tracking(&path).expect("readable");
+        let numbers =
+            |name: &str| -> Vec<String> { rows.iter().map(|row| format!("{:?}", cell(row, name))).collect() };
+        let percents = numbers("cpu_system_sum_utilization_percent");
+        assert_eq!(percents, ["Some(Float(200.0))", "Some(Float(200.0))"], "never more than two cores");
+        assert_eq!(numbers("system_ram"), ["Some(Float(5000.0))", "Some(Float(5000.0))"]);
+    }
+
+    fn machine() -> Machine {
         let bytes = units::memory("bytes", "RAM").expect("a unit");
-        let machine = Machine {
+        Machine {
             ram_unit: bytes,
             gpu_ram_unit: bytes,
             time_unit: units::time("seconds").expect("a unit"),
@@ -245,11 +280,15 @@ mod tests {
             gpu_count: 0,
             n_expected_gpus: 0,
             uuids: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_row_soon_after_a_late_one_takes_its_rate_over_both() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("rows.csv");
         let track = Track::new(path.clone(), false);
-        let mut points = Timepoints::new(machine, None, 0, Some(track));
+        let mut points = Timepoints::new(machine(), None, 0, Some(track));
         points.define(&Column::of(Scope::Main, Metric::Threads));
         points.define(&Column::of(Scope::Main, Metric::CpuNs));
         points.define(&Column::of(Scope::Main, Metric::RssBytes));

@@ -187,12 +187,12 @@ impl Ledger {
             if let Some(waited) = waited_of(expected.parent) {
                 let before = &expected.waited_before;
                 let shown_ns = waited.cpu_ns().saturating_sub(before.cpu_ns());
-                if shown_ns + tolerance_ns < expected.cpu_ns {
-                    lost.cpu_ns += expected.cpu_ns - shown_ns;
+                let shown_faults = waited.faults_minor.saturating_sub(before.faults_minor);
+                let is_discarded = shown_faults < expected.children;
+                if is_discarded || shown_ns + tolerance_ns < expected.cpu_ns {
+                    lost.cpu_ns += expected.cpu_ns.saturating_sub(shown_ns);
                     *has_hole = true;
                 }
-                let shown_faults = waited.faults_minor.saturating_sub(before.faults_minor);
-                *has_hole |= shown_faults < expected.children;
             }
             false
         });

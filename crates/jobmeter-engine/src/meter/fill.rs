@@ -29,10 +29,11 @@ impl Default for Heads {
 impl Heads {
     fn take(&mut self, process: &Process, has_swap: bool) {
         self.processes += 1;
+        // A zombie is a task too: there are never fewer threads than processes.
+        self.threads += process.stat.threads.max(1);
         if !process.is_zombie() {
             self.living += 1;
             self.showing_memory += u64::from(process.shows_memory());
-            self.threads += process.stat.threads;
             let own = if has_swap { process.swap_bytes } else { Some(0) };
             self.swap_bytes = self.swap_bytes.zip(own).map(|(sum, own)| sum + own);
         }
@@ -94,7 +95,7 @@ impl Meter {
     pub(super) fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
         let resident = self.read_memory(t_ns);
         // Without any swap nobody needs to be asked.
-        let has_swap = self.out.row.get(Scope::System, Metric::SwapTotalBytes) != Some(0);
+        let has_swap = self.machine.swap_total_bytes != Some(0);
         let mut heads = [Heads::default(); Scope::JOB.len()];
         for process in &self.tree.processes {
             let own_scope = if process.is_main { Scope::Main } else { Scope::Descendants };
@@ -106,7 +107,7 @@ impl Meter {
             let meters = METERS_THREADS.load(Ordering::Relaxed).max(meters_threads);
             for scope in [Scope::Main, Scope::Combined] {
                 let heads = &mut heads[scope as usize];
-                heads.threads = heads.threads.saturating_sub(meters);
+                heads.threads = heads.threads.saturating_sub(meters).max(heads.processes);
             }
         }
         for scope in Scope::JOB {
@@ -121,7 +122,7 @@ impl Meter {
                 heads.swap_bytes.and_then(|bytes| heads.of_living(bytes)),
             );
             self.out.row.set(scope, Metric::Processes, Some(heads.processes));
-            self.out.row.set(scope, Metric::Threads, heads.of_living(heads.threads));
+            self.out.row.set(scope, Metric::Threads, Some(heads.threads));
         }
     }
 

@@ -246,10 +246,10 @@ impl Meter {
 
     fn overhead(&self) -> Overhead {
         match self.target {
-            Target::Own => Overhead { cpu_ns: self.own.spent_ns, peak_rss_bytes: None },
+            Target::Own => Overhead { cpu_ns: Some(self.own.spent_ns), peak_rss_bytes: None },
             _ => {
                 let (cpu_ns, peak_rss_bytes) = sys::own_usage();
-                Overhead { cpu_ns, peak_rss_bytes: Some(peak_rss_bytes) }
+                Overhead { cpu_ns: Some(cpu_ns), peak_rss_bytes: Some(peak_rss_bytes) }
             }
         }
     }

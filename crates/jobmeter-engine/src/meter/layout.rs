@@ -126,6 +126,15 @@ impl Row {
         }
     }
 
+    /// The machine was not read for this row: a row holds nothing of an earlier one.
+    pub fn clear_machine(&mut self) {
+        for (column, value) in self.columns.iter().zip(&mut self.values) {
+            if column.scope == Scope::System {
+                *value = None;
+            }
+        }
+    }
+
     /// Tells `sink` of the columns from `from` on.
     pub fn define_into(&self, sink: &mut dyn Sink, from: usize) {
         for column in &self.columns[from..] {
@@ -151,6 +160,17 @@ mod tests {
             assert_eq!(row.index(column.scope, column.metric), Some(index));
         }
         assert_eq!(row.index(Scope::Main, Metric::RssSumBytes), None);
+    }
+
+    #[test]
+    fn a_row_without_a_reading_of_the_machine_holds_none() {
+        let mut row = Row::new();
+        row.add(Column::entity(Scope::System, Metric::CoreBusyNs, jobmeter_model::EntityKind::Core, "0"));
+        row.values.fill(Some(7));
+        row.clear_machine();
+        for (column, value) in row.columns.iter().zip(&row.values) {
+            assert_eq!(value.is_none(), column.scope == Scope::System, "{}", column.name());
+        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Meter {
             counters: Counters::default(),
             memory: MemoryAccount::default(),
             bounds: Bounds::default(),
-            machine: Machine { columns, read_at_ns: None },
+            machine: Machine { columns, read_at_ns: None, swap_total_bytes: None },
             extras: Extras::default(),
             out: Output::new(row),
             own: OwnShare { is_counted: target == Target::Own, ..OwnShare::default() },

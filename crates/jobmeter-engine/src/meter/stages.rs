@@ -82,6 +82,8 @@ pub(crate) struct MainIo {
 pub(crate) struct Machine {
     pub columns: SystemColumns,
     pub read_at_ns: Option<u64>,
+    /// As last read; without any swap no process needs to be asked for its own.
+    pub swap_total_bytes: Option<u64>,
 }
 
 /// The part of a meter inside the program that it measures: neither its time nor its thread is the program's.

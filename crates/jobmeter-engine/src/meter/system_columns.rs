@@ -5,7 +5,7 @@ use crate::linux::proc::system::{SystemProbe, Traffic};
 use crate::linux::sys;
 use crate::meter::layout::Row;
 use crate::meter::process::Scale;
-use jobmeter_model::metric::{Column, EntityKind, Metric, Scope};
+use jobmeter_model::metric::{Column, EntityKind, Metric, Scope, TABLE};
 use std::path::{Path, PathBuf};
 
 /// Space on disk changes slowly and each mount costs a call.
@@ -38,21 +38,31 @@ impl Counter {
 
 struct Device {
     name: String,
-    index: usize,
+    in_column: usize,
+    out_column: usize,
     in_counter: Counter,
     out_counter: Counter,
 }
 
 struct MountColumns {
     mount: Mount,
-    index: usize,
+    total_column: usize,
+    used_column: usize,
+    free_column: usize,
+}
+
+struct Core {
+    number: u32,
+    column: usize,
+    busy: Counter,
 }
 
 pub(crate) struct SystemColumns {
     probe: SystemProbe,
     scale: Scale,
-    scalars: [Counter; 13],
-    cores: Vec<(u32, usize, Counter)>,
+    /// Counters of the whole machine, by metric.
+    counters: [Counter; TABLE.len()],
+    cores: Vec<Core>,
     disks: Vec<Device>,
     networks: Vec<Device>,
     mounts: Vec<MountColumns>,
@@ -70,7 +80,7 @@ impl SystemColumns {
         SystemColumns {
             probe: SystemProbe::open(root),
             scale: Scale::of_this_machine(),
-            scalars: Default::default(),
+            counters: [Counter::default(); TABLE.len()],
             cores: Vec::new(),
             disks: Vec::new(),
             networks: Vec::new(),
@@ -100,9 +110,11 @@ impl SystemColumns {
             return;
         }
         for mount in mounts::local_mounts(&self.root) {
-            let metrics = [Metric::MountTotalBytes, Metric::MountUsedBytes, Metric::MountFreeBytes];
-            let index = add_columns(row, EntityKind::Mount, &mount.path, &metrics);
-            self.mounts.push(MountColumns { mount, index });
+            let mut add = |metric| add_column(row, EntityKind::Mount, &mount.path, metric);
+            let total_column = add(Metric::MountTotalBytes);
+            let used_column = add(Metric::MountUsedBytes);
+            let free_column = add(Metric::MountFreeBytes);
+            self.mounts.push(MountColumns { mount, total_column, used_column, free_column });
         }
     }
 
@@ -135,8 +147,11 @@ impl SystemColumns {
             (Metric::PsiMemoryFullNs, us(reading.psi_memory_us.1)),
             (Metric::PsiIoSomeNs, us(reading.psi_io_us.0)),
             (Metric::PsiIoFullNs, us(reading.psi_io_us.1)),
+            (Metric::DiskReadBytes, sum(&reading.disks, |disk| disk.in_bytes)),
+            (Metric::DiskWriteBytes, sum(&reading.disks, |disk| disk.out_bytes)),
         ];
-        for (counter, (metric, raw)) in self.scalars.iter_mut().zip(raws) {
+        for (metric, raw) in raws {
+            let counter = &mut self.counters[metric as usize];
             row.set(Scope::System, metric, raw.map(|raw| counter.take(raw)));
         }
         let memory = &reading.memory;
@@ -168,14 +183,6 @@ impl SystemColumns {
             let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
             row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
         }
-        let traffic = [
-            (Metric::DiskReadBytes, sum(&reading.disks, |disk| disk.in_bytes), 11),
-            (Metric::DiskWriteBytes, sum(&reading.disks, |disk| disk.out_bytes), 12),
-        ];
-        for (metric, raw, slot) in traffic {
-            let counter = &mut self.scalars[slot];
-            row.set(Scope::System, metric, raw.map(|raw| counter.take(raw)));
-        }
         let disk_metrics = [Metric::DiskReadBytes, Metric::DiskWriteBytes];
         update_devices(&mut self.disks, &reading.disks, row, EntityKind::Disk, disk_metrics);
         let network_metrics = [Metric::NetReceiveBytes, Metric::NetTransmitBytes];
@@ -186,35 +193,31 @@ impl SystemColumns {
         let sent = self.networks.iter().filter(counted).map(|device| device.out_counter.total).sum();
         row.set(Scope::System, Metric::NetReceiveBytes, Some(received));
         row.set(Scope::System, Metric::NetTransmitBytes, Some(sent));
-        for (core, ticks) in &reading.cores {
-            let at = self.cores.iter().position(|known| known.0 == *core).unwrap_or_else(|| {
-                let index = add_columns(row, EntityKind::Core, &core.to_string(), &[Metric::CoreBusyNs]);
-                self.cores.push((*core, index, Counter::default()));
+        for (number, ticks) in &reading.cores {
+            let at = self.cores.iter().position(|known| known.number == *number).unwrap_or_else(|| {
+                let column = add_column(row, EntityKind::Core, &number.to_string(), Metric::CoreBusyNs);
+                self.cores.push(Core { number: *number, column, busy: Counter::default() });
                 self.cores.len() - 1
             });
-            let (_, index, counter) = &mut self.cores[at];
-            row.values[*index] = Some(counter.take(ticks.busy() * tick_ns));
+            let core = &mut self.cores[at];
+            row.values[core.column] = Some(core.busy.take(ticks.busy() * tick_ns));
         }
         let mounts_period_ns = if is_last { COUNT_PERIOD_NS } else { MOUNTS_PERIOD_NS };
         if is_due(self.mounts_at_ns, now_ns, mounts_period_ns) {
             self.mounts_at_ns = Some(now_ns);
             for columns in &self.mounts {
                 let space = mounts::space(&columns.mount.path);
-                row.values[columns.index] = space.map(|space| space.total_bytes);
-                row.values[columns.index + 1] = space.map(|space| space.used_bytes);
-                row.values[columns.index + 2] = space.map(|space| space.free_bytes);
+                row.values[columns.total_column] = space.map(|space| space.total_bytes);
+                row.values[columns.used_column] = space.map(|space| space.used_bytes);
+                row.values[columns.free_column] = space.map(|space| space.free_bytes);
             }
         }
     }
 }
 
-/// Columns of one entity, side by side; the index of the first.
-fn add_columns(row: &mut Row, kind: EntityKind, name: &str, metrics: &[Metric]) -> usize {
-    let first = row.columns.len();
-    for metric in metrics {
-        row.add(Column::entity(Scope::System, *metric, kind, name));
-    }
-    first
+/// Adds the column of an entity; its index.
+fn add_column(row: &mut Row, kind: EntityKind, name: &str, metric: Metric) -> usize {
+    row.add(Column::entity(Scope::System, metric, kind, name))
 }
 
 fn update_devices(
@@ -226,14 +229,14 @@ fn update_devices(
 ) {
     for traffic in reading {
         let at = known.iter().position(|device| device.name == traffic.name).unwrap_or_else(|| {
-            let index = add_columns(row, kind, &traffic.name, &metrics);
+            let [in_column, out_column] = metrics.map(|metric| add_column(row, kind, &traffic.name, metric));
             let (in_counter, out_counter) = Default::default();
-            known.push(Device { name: traffic.name.clone(), index, in_counter, out_counter });
+            known.push(Device { name: traffic.name.clone(), in_column, out_column, in_counter, out_counter });
             known.len() - 1
         });
         let device = &mut known[at];
-        row.values[device.index] = Some(device.in_counter.take(traffic.in_bytes));
-        row.values[device.index + 1] = Some(device.out_counter.take(traffic.out_bytes));
+        row.values[device.in_column] = Some(device.in_counter.take(traffic.in_bytes));
+        row.values[device.out_column] = Some(device.out_counter.take(traffic.out_bytes));
     }
 }
 

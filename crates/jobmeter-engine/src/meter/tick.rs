@@ -4,6 +4,7 @@ use super::own::{self, METERS_CPU_NS, METERS_THREADS};
 use super::{Meter, OUT_OF_DESCRIPTORS, Target};
 use crate::linux::sys;
 use jobmeter_model::event::{Event, MarkKind, ProcessId};
+use jobmeter_model::metric::{Metric, Scope};
 use std::sync::atomic::Ordering;
 
 /// The machine is read at most this often: its counters move in 10 ms ticks. A shade below a tenth of a second, so
@@ -176,12 +177,16 @@ impl Meter {
         if self.machine.read_at_ns.is_none_or(|at_ns| now_ns >= at_ns + period_ns) {
             self.machine.read_at_ns = Some(now_ns);
             self.machine.columns.read(&mut self.out.row, now_ns, is_last);
+            self.machine.swap_total_bytes = self.out.row.get(Scope::System, Metric::SwapTotalBytes);
             // At the end the group is asked when the account is settled.
             if !is_last {
                 self.fill_group_cpu();
             }
-        } else if depth == Depth::Boundary {
-            self.fill_group_cpu();
+        } else {
+            self.out.row.clear_machine();
+            if depth == Depth::Boundary {
+                self.fill_group_cpu();
+            }
         }
         let t_ns = self.since_start_ns(now_ns);
         self.fill_extras(t_ns);

@@ -65,6 +65,7 @@ pub fn write_layout(
     let failed = |error| RecordError::io("write", out_name, error);
     let mut out = BufWriter::with_capacity(1 << 18, out);
     let columns = run.columns();
+    let machine = columns.iter().position(|column| *column == Column::of(Scope::System, Metric::CpuNs));
     let mut line = String::new();
     if layout == Layout::GpuTracker {
         line = static_lines(run, &columns);
@@ -75,6 +76,13 @@ pub fn write_layout(
     let mut frames = run.frames();
     while let Some(frame) = frames.next() {
         let Frame::Tick { t_ns, values } = frame else { continue };
+        // A tick that did not read the machine makes no row; its job is in the next one.
+        let is_read = |values: &[Option<u64>]| {
+            machine.is_some_and(|index| values.get(index).copied().flatten().is_some())
+        };
+        if before.as_ref().is_some_and(|(_, before)| is_read(before)) && !is_read(values) {
+            continue;
+        }
         // Marks bring ticks of their own; two at one moment make no interval.
         if let Some((before_ns, before_values)) = before.as_ref().filter(|(before_ns, _)| *before_ns < t_ns) {
             let interval = Interval {
@@ -135,7 +143,9 @@ fn first_capacities(run: &Run, columns: &[Column]) -> (Option<u64>, Option<u64>)
         if let Frame::Tick { t_ns, values } = frame {
             let at = Interval { columns, info: run.info(), before_ns: 0, before_values: &[], t_ns, values };
             let ram = at.now(Scope::System, Metric::MemoryTotalBytes);
-            return (ram, at.devices(Metric::GpuMemoryTotalBytes, EntityKind::Gpu));
+            if ram.is_some() {
+                return (ram, at.devices(Metric::GpuMemoryTotalBytes, EntityKind::Gpu));
+            }
         }
     }
     (None, None)

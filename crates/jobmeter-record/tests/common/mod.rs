@@ -52,7 +52,7 @@ pub fn summary(info: &RunInfo) -> Summary {
         limits: Default::default(),
         sources: Vec::new(),
         warnings: Vec::new(),
-        overhead: Overhead { cpu_ns: 5_000_000, peak_rss_bytes: Some(2 << 20) },
+        overhead: Overhead { cpu_ns: Some(5_000_000), peak_rss_bytes: Some(2 << 20) },
     }
 }
 

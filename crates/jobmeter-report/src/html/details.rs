@@ -63,8 +63,8 @@ pub(super) fn host(run: &RunData) -> Markup {
     let info = &run.summary.run;
     let limits = &run.summary.limits;
     let overhead = &run.summary.overhead;
-    let share =
-        info.wall_ns.filter(|wall| *wall > 0).map(|wall| overhead.cpu_ns as f64 / wall as f64 * 100.0);
+    let wall_ns = info.wall_ns.filter(|wall_ns| *wall_ns > 0);
+    let share = overhead.cpu_ns.zip(wall_ns).map(|(cpu_ns, wall_ns)| cpu_ns as f64 / wall_ns as f64 * 100.0);
     let unlimited = || "none".to_owned();
     let rows: Vec<(&str, String)> = vec![
         ("Host", visible(&info.host, 200)),
@@ -99,8 +99,11 @@ pub(super) fn host(run: &RunData) -> Markup {
         (
             "Cost of measuring",
             format!(
-                "{} of CPU{}{}",
-                format::duration(overhead.cpu_ns),
+                "{}{}{}",
+                overhead.cpu_ns.map_or_else(
+                    || "not recorded".to_owned(),
+                    |cpu_ns| format!("{} of CPU", format::duration(cpu_ns))
+                ),
                 share.map_or(String::new(), |share| format!(" ({} % of one core)", format::number(share))),
                 overhead
                     .peak_rss_bytes

@@ -230,7 +230,10 @@ fn limits(summary: &Summary, units: Units) -> Option<String> {
 
 fn overhead(summary: &Summary) -> String {
     let overhead = &summary.overhead;
-    let mut text = format!("jobmeter used {} of CPU", format_duration_ns(overhead.cpu_ns));
+    let Some(cpu_ns) = overhead.cpu_ns else {
+        return format!("not recorded, {}", counted(summary.run.ticks, "tick"));
+    };
+    let mut text = format!("jobmeter used {} of CPU", format_duration_ns(cpu_ns));
     if let Some(rss) = overhead.peak_rss_bytes {
         text += &format!(" and {} of RAM", format_bytes(rss));
     }

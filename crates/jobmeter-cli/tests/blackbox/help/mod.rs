@@ -5,6 +5,7 @@ pub(crate) mod pty;
 
 use jobmeter_model::summary::Figures;
 use jobmeter_model::{Figure, Summary};
+use jobmeter_testkit::invariants;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -113,8 +114,12 @@ impl Room {
         Run::new(output, self.summary_file())
     }
 
+    /// The summary that was written, once it was found to be without contradiction.
     pub(crate) fn summary_file(&self) -> Option<Summary> {
         let text = fs::read_to_string(self.path("summary.json")).ok()?;
+        if let Ok(summary) = serde_json::from_str(&text) {
+            invariants::assert_hold(&summary);
+        }
         Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("summary: {error}\n{text}")))
     }
 
