@@ -536,6 +536,13 @@ impl Process {
         self.stat.children_faults_minor > 0
     }
 
+    /// The kernel-mode part of `cpu_ns`, by the proportion that `stat` shows: a guess.
+    pub fn system_ns(&self) -> u64 {
+        let (user_ticks, system_ticks) = (self.stat.user_ticks, self.stat.system_ticks);
+        ProcessReading { cpu_ns: self.cpu_ns, user_ticks, system_ticks, ..ProcessReading::default() }
+            .system_ns()
+    }
+
     /// Its counters, as last read.
     pub(crate) fn reading(&self, scale: Scale) -> ProcessReading {
         ProcessReading {
