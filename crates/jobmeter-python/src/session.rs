@@ -232,8 +232,7 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Recording> {
 pub(crate) fn mark_outer(py: Python<'_>, name: String, kind: &str) -> PyResult<()> {
     let kind = mark_kind(kind)?;
     py.detach(|| {
-        // SAFETY: gettid cannot fail.
-        let tid = unsafe { libc::gettid() };
+        let tid = jobmeter_engine::linux::sys::thread_id();
         let mark = jobmeter_engine::run::marks::Mark { kind, pid: std::process::id() as i32, tid, name };
         // A program must run the same whether somebody measures it or not.
         drop(jobmeter_engine::run::marks::send(&mark));

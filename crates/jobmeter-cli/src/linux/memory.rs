@@ -40,8 +40,8 @@ fn checked(pointer: *mut u8) -> *mut u8 {
 
 #[cold]
 fn out_of_memory() -> ! {
-    // SAFETY: plain queries.
-    let is_main_thread = unsafe { libc::gettid() == libc::getpid() };
+    // SAFETY: a plain query.
+    let is_main_thread = jobmeter_engine::linux::sys::thread_id() == unsafe { libc::getpid() };
     if !is_main_thread {
         // The record or the GPUs are lost; the thread that serves the job needs nothing of us.
         loop {

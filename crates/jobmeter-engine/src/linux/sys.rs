@@ -17,6 +17,12 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or_default()
 }
 
+/// The kernel's number of this thread. By system call: glibc has a function for it only since 2.30.
+pub fn thread_id() -> libc::pid_t {
+    // SAFETY: gettid takes nothing and cannot fail.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
+}
+
 pub fn realtime_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME).unwrap_or_default()
 }

@@ -108,8 +108,7 @@ impl Session {
     /// Takes a tick at once and stores the mark with it.
     pub fn mark(&self, name: &str, kind: MarkKind) {
         if !self.is_inert() {
-            // SAFETY: gettid cannot fail.
-            let tid = unsafe { libc::gettid() };
+            let tid = sys::thread_id();
             self.shared.with(|meter| meter.mark(name, kind, std::process::id() as i32, tid));
         }
     }
@@ -221,8 +220,7 @@ fn tick_until_woken(
     watched: Option<&OwnedFd>,
     inbox: Option<Inbox>,
 ) -> (u64, u64) {
-    // SAFETY: gettid cannot fail.
-    shared.tid.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    shared.tid.store(sys::thread_id(), Ordering::Relaxed);
     let inbox_fd = inbox.map_or(-1, |inbox| inbox.fd);
     let mut exit = watched.map_or(-1, AsRawFd::as_raw_fd);
     let mut first_look_ns = Some(sys::monotonic_ns() + FIRST_LOOK_NS);

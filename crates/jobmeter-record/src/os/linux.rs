@@ -18,9 +18,10 @@ pub(crate) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<us
 /// `None` early at boot, when the kernel has no randomness yet.
 pub(crate) fn random_bits() -> Option<u64> {
     let mut bytes = [0u8; 8];
-    // SAFETY: the kernel fills at most the eight bytes we own.
-    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
-    (got == bytes.len() as isize).then(|| u64::from_ne_bytes(bytes))
+    // SAFETY: the kernel fills at most the eight bytes we own. By number: glibc 2.17 has no function.
+    let got =
+        unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), libc::GRND_NONBLOCK) };
+    (got == bytes.len() as libc::c_long).then(|| u64::from_ne_bytes(bytes))
 }
 
 /// Whether the process that wrote a run on this host still exists.

@@ -114,8 +114,9 @@ impl Drop for AsideFile {
 /// of the target, which may be as long as the file system allows.
 fn create_unguessable(folder: &Path) -> io::Result<(File, PathBuf)> {
     let mut bytes = [0_u8; 8];
-    // SAFETY: getrandom fills the buffer that we own; so few bytes come whole.
-    if unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } != bytes.len() as isize {
+    // SAFETY: getrandom fills the buffer that we own; so few bytes come whole. By number: glibc 2.17 has no function.
+    let got = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) };
+    if got != bytes.len() as libc::c_long {
         return Err(io::Error::last_os_error());
     }
     let path = folder.join(format!(".jobmeter-{:016x}.part", u64::from_ne_bytes(bytes)));
