@@ -15,6 +15,8 @@ Examples:
   jobmeter show last
   jobmeter report last -o report.html
 
+jobmeter --version --json says which version this is, and of which formats.
+
 Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure, 126 not executable,
 127 not found.";
 
@@ -62,7 +64,7 @@ enum Command {
     /// Completions for bash, zsh or fish
     Completions(cmd::completions::CompletionsArgs),
     /// The manual page
-    Man,
+    Man(cmd::completions::ManArgs),
 }
 
 /// The whole definition, for completions and the manual.
@@ -111,6 +113,9 @@ pub(crate) fn dispatch() -> u8 {
     if let Some(words) = cmd::gpu_tracker::called_by_name() {
         return cmd::gpu_tracker::run(words);
     }
+    if cmd::version::is_asked_as_json() {
+        return finish(cmd::version::print_as_json());
+    }
     let command = match parse() {
         Ok(command) => command,
         Err(error) => {
@@ -119,7 +124,7 @@ pub(crate) fn dispatch() -> u8 {
             return if error.use_stderr() { crate::OWN_FAILURE } else { 0 };
         }
     };
-    let result = match command {
+    finish(match command {
         Command::Run(args) => cmd::run::main(args),
         Command::Attach(args) => cmd::attach::main(args),
         Command::Show(args) => cmd::show::main(args),
@@ -137,8 +142,11 @@ pub(crate) fn dispatch() -> u8 {
         Command::Host(args) => cmd::host::main(args),
         Command::GpuTracker(args) => Ok(cmd::gpu_tracker::run(args.words)),
         Command::Completions(args) => cmd::completions::main(args),
-        Command::Man => cmd::completions::man(),
-    };
+        Command::Man(args) => cmd::completions::man(args),
+    })
+}
+
+fn finish(result: Result<u8, String>) -> u8 {
     result.unwrap_or_else(|message| {
         drop(writeln!(std::io::stderr(), "jobmeter: {message}"));
         crate::OWN_FAILURE

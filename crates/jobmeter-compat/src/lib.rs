@@ -2,12 +2,12 @@
 //! summary and ticks, and leave in the words and units of the other program.
 
 #![cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, unused_imports, reason = "the writing half is used on Linux only")
+    not(all(target_os = "linux", feature = "sqlite")),
+    allow(dead_code, unused_imports, reason = "the writing half needs Linux and SQLite")
 )]
 
 mod csv;
-#[cfg_attr(not(target_os = "linux"), path = "database_elsewhere.rs")]
+#[cfg_attr(not(all(target_os = "linux", feature = "sqlite")), path = "database_elsewhere.rs")]
 mod database;
 mod error;
 pub mod help;
@@ -17,11 +17,11 @@ pub mod output;
 pub mod pickle;
 pub mod sub_track;
 pub mod table;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "sqlite"))]
 mod tracker;
 mod tree;
 
 pub use error::CompatError;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "sqlite"))]
 pub use tracker::*;
 pub use tree::Node;

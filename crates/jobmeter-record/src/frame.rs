@@ -4,9 +4,9 @@
 use crate::varint;
 
 pub(crate) const MAGIC: [u8; 8] = *b"JOBMETER";
-pub(crate) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 /// The first version that is still read; files of it are kept in `fixtures/runs`.
-pub(crate) const OLDEST_VERSION: u32 = 1;
+pub const OLDEST_VERSION: u32 = 1;
 /// Magic and version, before the first frame.
 pub(crate) const PREAMBLE_LEN: usize = 12;
 /// No frame is longer. A reader meets hostile lengths; this and the file's size bound what it allocates.

@@ -41,6 +41,7 @@ pub use carrier::CarrierKind;
 pub use damage::{Damage, DamageKind};
 pub use digest::Digest;
 pub use error::RecordError;
+pub use frame::{OLDEST_VERSION as OLDEST_RUN_FILE_VERSION, VERSION as RUN_FILE_VERSION};
 pub use jobmeter_model::text;
 pub use limits::READ_LIMIT_VARIABLE;
 pub use os::open_without_waiting;

@@ -1,6 +1,7 @@
 //! `jobmeter completions` and `jobmeter man`, from the same definitions as the help.
 
 use super::out;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
@@ -13,16 +14,33 @@ pub(crate) fn main(args: CompletionsArgs) -> Result<u8, String> {
     out::print(&String::from_utf8_lossy(&text))
 }
 
-/// All pages in one: the command and each of its subcommands.
-pub(crate) fn man() -> Result<u8, String> {
-    let mut text = Vec::new();
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArgs {
+    /// Write each page as a file into this folder, as packages have them: jobmeter.1, jobmeter-run.1 and so on
+    #[arg(long, value_name = "FOLDER")]
+    into: Option<PathBuf>,
+}
+
+/// The pages of the command and of each of its subcommands: one after the other, or one file each.
+pub(crate) fn man(args: ManArgs) -> Result<u8, String> {
     let command = crate::cli::command();
-    let render = |command: clap::Command, text: &mut Vec<u8>| {
-        clap_mangen::Man::new(command).render(text).map_err(|error| error.to_string())
-    };
-    render(command.clone(), &mut text)?;
-    for sub in command.get_subcommands() {
-        render(sub.clone().display_name(format!("jobmeter-{}", sub.get_name())), &mut text)?;
+    let subcommands =
+        command.get_subcommands().map(|sub| (format!("jobmeter-{}", sub.get_name()), sub.clone()));
+    let all = std::iter::once(("jobmeter".to_owned(), command.clone())).chain(subcommands);
+    let mut pages = Vec::new();
+    for (name, command) in all {
+        let mut text = Vec::new();
+        let man = clap_mangen::Man::new(command.display_name(name.clone()));
+        man.render(&mut text).map_err(|error| error.to_string())?;
+        pages.push((name, text));
     }
-    out::print(&String::from_utf8_lossy(&text))
+    let Some(folder) = args.into else {
+        let whole: Vec<u8> = pages.into_iter().flat_map(|(_, text)| text).collect();
+        return out::print(&String::from_utf8_lossy(&whole));
+    };
+    for (name, text) in pages {
+        let path = folder.join(format!("{name}.1"));
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(0)
 }

@@ -13,6 +13,7 @@ pub(crate) mod export;
 #[cfg(target_os = "linux")]
 pub(crate) mod gpu;
 #[cfg(target_os = "linux")]
+#[cfg_attr(not(feature = "sqlite"), path = "no_gpu_tracker.rs")]
 pub(crate) mod gpu_tracker;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
@@ -35,6 +36,7 @@ pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod terminal;
 pub(crate) mod values;
+pub(crate) mod version;
 pub(crate) mod views;
 
 #[cfg(not(target_os = "linux"))]

@@ -69,6 +69,37 @@ fn the_manual_has_a_page_for_every_subcommand() {
     assert!(text.contains("fail\\-on\\-budget"), "no option of run");
 }
 
+#[test]
+fn packages_get_each_page_of_the_manual_as_a_file() {
+    let room = Room::new("manual-files");
+    let folder = tempfile::tempdir().expect("a folder");
+    say(&room, &["man", "--into", folder.path().to_str().expect("UTF-8")]);
+    for name in SUBCOMMANDS {
+        let page = folder.path().join(format!("jobmeter-{name}.1"));
+        let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        assert!(text.contains(&format!(".TH jobmeter-{name} 1")), "{page:?}");
+    }
+    let nowhere = room.finish(room.jobmeter(&["man", "--into", "/nonexistent"]));
+    assert_eq!(nowhere.code, 125, "{}", nowhere.stderr);
+}
+
+#[test]
+fn the_version_is_told_as_json() {
+    let room = Room::new("version");
+    for words in [["--version", "--json"], ["--json", "-V"]] {
+        let answer: Value = serde_json::from_slice(&say(&room, &words).stdout).expect("JSON");
+        assert_eq!(answer["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(answer["summary_schema_version"], jobmeter_model::summary::SCHEMA_VERSION);
+        assert_eq!(answer["run_file_version"], jobmeter_record::RUN_FILE_VERSION);
+        assert_eq!(answer["features"], serde_json::json!(["parquet", "png", "sqlite"]));
+    }
+    let text = say(&room, &["--version"]).stdout;
+    assert_eq!(String::from_utf8_lossy(&text), format!("jobmeter {}\n", env!("CARGO_PKG_VERSION")));
+    // A job's own words are the job's.
+    let job = room.run(&[], &["echo", "--version", "--json"]);
+    assert_eq!(job.code, 0, "{}", job.stderr);
+}
+
 /// The page shows a summary that reads as one, and leaves out no key that a run has.
 #[test]
 fn the_page_about_the_summary_is_true() {

@@ -9,14 +9,14 @@ pub mod layout;
 mod meter;
 #[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(feature = "sqlite")]
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
 mod sqlite;
 
 pub use csv::neutralise;
 
 use crate::damage::Damage;
 use crate::error::RecordError;
-#[cfg(feature = "sqlite")]
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
 use crate::place::refuse_stream;
 use crate::place::{self, AsideFile};
 use crate::reader::Run;
@@ -130,7 +130,7 @@ fn write_file(
 }
 
 /// Several tables to one SQLite file.
-#[cfg(feature = "sqlite")]
+#[cfg(all(feature = "sqlite", target_os = "linux"))]
 pub fn export_sqlite(
     run: &Run,
     tables: &[Table],
@@ -153,7 +153,7 @@ pub fn export_sqlite(
 }
 
 /// A build without SQLite says so.
-#[cfg(not(feature = "sqlite"))]
+#[cfg(not(all(feature = "sqlite", target_os = "linux")))]
 pub fn export_sqlite(
     _run: &Run,
     _tables: &[Table],
@@ -163,7 +163,7 @@ pub fn export_sqlite(
     Err(left_out("SQLite"))
 }
 
-#[cfg(not(all(feature = "sqlite", feature = "parquet")))]
+#[cfg(not(all(feature = "sqlite", feature = "parquet", target_os = "linux")))]
 fn left_out(format: &str) -> RecordError {
     RecordError::Invalid(format!("this jobmeter was built without {format}; export csv, jsonl or arrow"))
 }

@@ -3,8 +3,10 @@
 
 mod axis;
 mod chart;
+#[cfg_attr(not(feature = "png"), allow(dead_code, unused_imports, reason = "only PNG paints outlines"))]
 mod font;
 mod layout;
+#[cfg(feature = "png")]
 mod png;
 mod scene;
 mod svg;
@@ -41,6 +43,13 @@ pub fn to_svg(scene: &Scene) -> String {
 }
 
 /// `scale` 2 gives twice the pixels, for sharp print and dense screens.
+#[cfg(feature = "png")]
 pub fn to_png(scene: &Scene, scale: f32) -> Result<Vec<u8>, Error> {
     png::paint(scene, scale)
+}
+
+/// A build without PNG says so.
+#[cfg(not(feature = "png"))]
+pub fn to_png(_scene: &Scene, _scale: f32) -> Result<Vec<u8>, Error> {
+    Err(Error::Png("this jobmeter was built without it; write .svg".to_owned()))
 }
