@@ -1,5 +1,5 @@
-# One command sets up and runs every check: `make test`. It needs Rust (rust-toolchain.toml names the version)
-# with cargo-nextest, Python 3 with venv, Node.js with npm, and Debian's package manager for what is missing.
+# One command sets up and runs every check: `make test`. It needs Rust (rust-toolchain.toml names the version), a C
+# compiler, Python 3.11 with venv, and Node.js with npm; it says what else it installs, and at once what is missing.
 
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -23,6 +23,9 @@ fmt: ## format the sources
 lint: licences ## formatting and lints, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --package jobmeter-cli --no-default-features --locked -- -D warnings
+	$(PYTHON) tools/check-version
+	$(PYTHON) tools/check-links
 
 licences: ## every dependency's licence is one of those in deny.toml
 	$(PYTHON) tools/check-licences
@@ -34,6 +37,7 @@ advisories: ## no known vulnerability in Cargo.lock: ADVISORY_DB=PATH, or cargo-
 
 # In this order: what fails fast comes first.
 test: ## set up and run every check
+	@tools/check-needs
 	@# Packages take a while to come: they do so beside the first checks, and who needs them waits for them.
 	@tools/ensure-packages strace time groovy R=r-base-core chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
 	$(MAKE) lint
@@ -48,7 +52,8 @@ test-rust: ## unit, property and black-box tests, and the examples in the docs
 	$(CARGO) build --workspace --bins --locked
 	@# What was built stays built: a second build compiles nothing.
 	@if $(CARGO) build --workspace --bins --locked 2>&1 | grep Compiling; then echo "a second build compiled these again" >&2; exit 1; fi
-	$(CARGO) nextest run --workspace --locked $(NEXTEST_FLAGS)
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then $(CARGO) nextest run --workspace --locked $(NEXTEST_FLAGS); \
+	else tools/run-rust-tests; fi
 	$(CARGO) test --workspace --doc --locked --quiet
 
 wheel: ## the Python wheel, in dist/
@@ -82,15 +87,21 @@ bench: ## what jobmeter costs, as Markdown tables
 bench-python: wheel ## what the Python package costs, as Markdown tables
 	tools/bench-python $(VENV)
 
-docs: ## the reference pages that are generated from the sources
+docs: site ## the documentation site, and the reference of the crates
 	$(CARGO) doc --workspace --no-deps --locked
 
-check-cross: ## what only reads runs compiles for macOS and Windows
-	tools/check-cross
+site: ## the documentation as pages in target/site, every command in it run
+	tools/make-site $(VENV)
 
-check-platforms: check-cross ## and the Windows build reads the stored runs under Wine
-	tools/check-wine
+pictures: ## the pictures in the README, from a real run
+	tools/make-pictures
+
+release: ## everything that is published, into release/
+	packaging/run-release
+
+check-release: ## try out what is in release/
+	packaging/run-checks
 
 clean: ## remove what was built
 	$(CARGO) clean
-	rm -rf $(VENV) dist
+	rm -rf $(VENV) dist release
