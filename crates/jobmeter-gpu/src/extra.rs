@@ -5,6 +5,7 @@ use crate::config::GpuConfig;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::identity::Member;
+use crate::idle::Idleness;
 use crate::monitor::{GpuMonitor, Listing, Stopped};
 use crate::powercap::Powercap;
 use crate::snapshot::{GpuSnapshot, Status};
@@ -33,6 +34,7 @@ pub struct GpuExtra {
     told: Vec<bool>,
     use_of: Uses,
     throttling: Throttling,
+    idleness: Idleness,
     warned: usize,
     /// Kinds of trouble with the driver that were warned of.
     told_trouble: Vec<&'static str>,
@@ -51,6 +53,7 @@ impl GpuExtra {
             told: Vec::new(),
             use_of: Uses::default(),
             throttling: Throttling::default(),
+            idleness: Idleness::default(),
             warned: 0,
             told_trouble: Vec::new(),
             warnings: Vec::new(),
@@ -67,6 +70,7 @@ impl GpuExtra {
         if is_new {
             self.use_of.take(&snapshot);
             self.throttling.take(&snapshot);
+            self.idleness.take(&snapshot);
             for warning in snapshot.warnings.iter().skip(self.warned) {
                 self.warnings.push(Warning { kind: warning.kind.to_owned(), text: warning.text.clone() });
             }
@@ -206,6 +210,7 @@ impl GpuExtra {
                 facts.insert("used".to_owned(), used.key().to_owned());
                 let mut figures = missing(self, layout, snapshot, device);
                 figures.extend(self.throttling.figures(index));
+                figures.extend(self.idleness.figures(index, device));
                 EntityFigures { name: device.uuid.clone(), figures, facts }
             })
             .collect()

@@ -23,6 +23,7 @@ mod gather;
 mod hardware;
 mod hash;
 mod identity;
+mod idle;
 mod kfd;
 mod link;
 mod monitor;

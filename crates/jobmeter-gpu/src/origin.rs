@@ -7,6 +7,8 @@ use jobmeter_model::summary::{EntityFigures, Summary};
 type Row = (&'static str, &'static str);
 
 const NVML: &[Row] = &[
+    ("gpu_idle_", "NVML: process utilisation at each sample, for the time since the sample before"),
+    ("gpu_watched_ns", "NVML: from the first sample to the last"),
     ("gpu_memory_busy_ppm", "NVML: utilisation rates"),
     ("gpu_busy_ppm", "NVML: utilisation rates"),
     ("gpu_memory", "NVML: memory info"),
@@ -22,6 +24,8 @@ const NVML_JOB: &[Row] =
     &[("gpu_memory_bytes", "NVML: process lists"), ("gpu_", "NVML: process utilisation")];
 
 const DRM: &[Row] = &[
+    ("gpu_idle_", "fdinfo of the job's descriptors at each sample, for the time since the sample before"),
+    ("gpu_watched_ns", "sysfs: from the first sample to the last"),
     ("gpu_power_mw", "sysfs: hwmon"),
     ("gpu_temperature_mc", "sysfs: hwmon"),
     ("gpu_", "sysfs: files of the card"),

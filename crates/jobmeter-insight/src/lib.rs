@@ -8,6 +8,7 @@ pub mod check;
 pub mod compare;
 pub mod cost;
 pub mod error;
+pub mod gpus;
 pub mod policy;
 pub mod schedulers;
 pub mod units;

@@ -2,6 +2,7 @@
 //! the same wherever it is drawn.
 
 use crate::data::{Measure, RunData, Series};
+use jobmeter_insight::gpus;
 use jobmeter_model::{EntityKind, Metric, Scope};
 
 /// One chart of one run.
@@ -260,7 +261,7 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
                 && series.peak.is_some()
         });
         for (index, series) in wanted.enumerate() {
-            let label = line_label(series, row.label, index);
+            let label = line_label(run, series, row.label, index);
             let role = match row.role {
                 Role::Other(first) => Role::Other(first + index),
                 role => role,
@@ -292,11 +293,14 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
     })
 }
 
-fn line_label(series: &Series, label: &str, index: usize) -> String {
+fn line_label(run: &RunData, series: &Series, label: &str, index: usize) -> String {
     let Some(entity) = &series.column.entity else { return label.to_owned() };
     let name = match entity.kind {
         // A UUID tells people nothing; the table of GPUs gives it beside the number.
-        EntityKind::Gpu => format!("GPU {index}"),
+        EntityKind::Gpu => match run.summary.gpus.iter().find(|gpu| gpu.name == entity.name) {
+            Some(gpu) if !gpu.facts.is_empty() => gpus::label(gpu),
+            _ => format!("GPU {index}"),
+        },
         EntityKind::Core => format!("Core {}", entity.name),
         _ => entity.name.clone(),
     };
@@ -324,14 +328,14 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
             add("Memory of the machine", machine.and_then(|figure| figure.as_f64()));
         }
         "gpu-ram" => {
-            let total = run
-                .series
-                .iter()
-                .filter(|series| series.column.metric == Metric::GpuMemoryTotalBytes)
-                .filter_map(|series| series.peak)
-                .map(|peak| peak.value)
-                .fold(0.0, f64::max);
-            add("Memory of one GPU", Some(total));
+            let totals = run.series.iter().filter(|series| {
+                series.column.metric == Metric::GpuMemoryTotalBytes && series.column.entity.is_some()
+            });
+            let each: Vec<f64> = totals.filter_map(|series| Some(series.peak?.value)).collect();
+            let one = each.iter().copied().fold(0.0, f64::max);
+            add(if each.len() == 1 { "Memory of the GPU" } else { "Memory of one GPU" }, Some(one));
+            let all = run.summary.system.get("gpu_memory_total_bytes_max").and_then(|figure| figure.as_f64());
+            add("Memory of all GPUs", all.filter(|all| each.len() > 1 && *all > one));
         }
         _ => {}
     }

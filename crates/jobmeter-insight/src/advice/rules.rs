@@ -28,6 +28,7 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
     }
     let family = Family { runs, learned, options };
     let gpus = family.gpus();
+    notes.extend(spare_gpus(summaries, &gpus));
     let advice = Advice {
         policy: options.policy,
         name: common_name(summaries),
@@ -246,4 +247,12 @@ impl Advice {
             vram_peak_bytes: most(|r| r.vram_peak),
         })
     }
+}
+
+/// What became of the GPUs in the run that used the most of them, where that agrees with the advice.
+fn spare_gpus(summaries: &[Summary], gpus: &Item) -> Option<String> {
+    let verdicts = summaries.iter().filter_map(crate::gpus::verdict);
+    let verdict = verdicts.max_by_key(|verdict| verdict.used + verdict.untold)?;
+    let agrees = verdict.ask_for.map(|count| count as u64) == gpus.value;
+    (agrees || verdict.ask_for.is_none()).then(|| verdict.line())
 }

@@ -38,6 +38,10 @@ pub(super) fn meaning(key: &str) -> Meaning {
     for (prefix, title, unit) in [
         ("cores_used", "Cores in use", Shown::Cores),
         ("hardware_ratio", "Share of the cores for the job", Shown::Ratio),
+        ("gpu_hardware_ratio", "Share of the GPUs", Shown::Ratio),
+        ("gpu_idle_ns", "Idle for", Shown::Duration),
+        ("gpu_idle_energy_uj", "Energy while idle", Shown::Energy),
+        ("gpu_watched_ns", "Watched for", Shown::Duration),
     ] {
         if let Some(rest) = key.strip_prefix(prefix) {
             let suffix = SUFFIXES.iter().find(|(suffix, _)| *suffix == rest).map_or("", |(_, words)| words);

@@ -205,6 +205,12 @@ fn lived_note(run: &RunData) -> Option<String> {
     (lived > 0).then(|| format!("{} lived in all", format::grouped(lived as i64)))
 }
 
+/// One line: what became of the GPUs that the job could use.
+pub(super) fn gpu_line(run: &RunData) -> Markup {
+    let Some(verdict) = jobmeter_insight::gpus::verdict(&run.summary) else { return html! {} };
+    html! { p.next { span { b { "GPUs " } (visible(&verdict.line(), 400)) } } }
+}
+
 /// One line: what to ask for next time, and how much there is to doubt.
 pub(super) fn next_line(index: usize, run: &RunData) -> Markup {
     let advice = run.advice.as_ref();

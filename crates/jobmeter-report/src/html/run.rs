@@ -23,6 +23,7 @@ pub(super) fn section(
             (overview::head(index, run, among))
             (overview::cards(run))
             (overview::next_line(index, run))
+            (overview::gpu_line(run))
             (charts)
             (overview::warnings(index, run))
             (phases::table(run))

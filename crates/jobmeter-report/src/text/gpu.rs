@@ -1,6 +1,7 @@
 //! What the text summary says of GPUs and energy.
 
 use super::units::Units;
+use jobmeter_insight::gpus;
 use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::text::printable;
 use jobmeter_model::{Figure, Figures, Summary};
@@ -17,6 +18,7 @@ pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, Strin
     let mut lines = Vec::new();
     if !summary.gpus.is_empty() {
         lines.extend(busy(summary).map(|text| ("GPU", text)));
+        lines.extend(gpus::verdict(summary).map(|verdict| ("GPU use", verdict.line())));
         lines.extend(memory(summary, units).map(|text| ("GPU RAM", text)));
         lines.extend(devices(summary, units));
     }
@@ -91,7 +93,8 @@ fn devices(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
 fn device(gpu: &EntityFigures, units: Units) -> String {
     let fact = |key: &str| gpu.facts.get(key).map(String::as_str);
     let figures = &gpu.figures;
-    let mut parts = vec![printable(&format!("{} ({})", fact("name").unwrap_or("GPU"), gpu.name))];
+    let index = fact("index").map_or(String::new(), |index| format!("GPU {index}: "));
+    let mut parts = vec![printable(&format!("{index}{} ({})", fact("name").unwrap_or("GPU"), gpu.name))];
     parts.extend(share(figures));
     parts.extend(ram(figures, units).map(|text| format!("RAM {text}")));
     parts.extend(get(figures, "gpu_power_mw_max").map(|mw| format!("up to {:.0} W", mw / 1e3)));

@@ -20,4 +20,5 @@ mod room;
 mod shown;
 mod unknown;
 mod utilisation;
+mod verdict;
 mod witness;
