@@ -134,7 +134,12 @@ fn memory(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     // Before it became the job's program, the first process held this much.
     let shim = if window.is_none() { evidence.shim_rss_bytes as f64 } else { 0.0 };
     let low = Some(shim.max(sampled as f64)).filter(|low| *low > 0.0);
-    truths.insert("combined.rss_bytes_max".into(), Span::new(low, high, "page maps, cgroup"));
+    let source = match (evidence.sees_frames, high.is_some()) {
+        (true, true) => "page maps, cgroup",
+        (true, false) => "page maps",
+        (false, _) => "Pss",
+    };
+    truths.insert("combined.rss_bytes_max".into(), Span::new(low, high, source));
     if let (Some((_, first)), None) = (&evidence.counters, window) {
         // The mark is kept in per-CPU parts: up to half a megabyte may be missing.
         let mark = first.peak_rss_bytes as f64;
@@ -146,7 +151,7 @@ fn memory(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     }
     if window.is_none() {
         let low = Some(evidence.oracle_descendants_bytes as f64).filter(|low| *low > 0.0);
-        truths.insert("descendants.rss_bytes_max".into(), Span::new(low, high, "page maps, cgroup"));
+        truths.insert("descendants.rss_bytes_max".into(), Span::new(low, high, source));
     }
     if let Some(peak) = evidence.memory_peak_bytes.filter(|_| window.is_none()) {
         let peak = peak as f64;
@@ -168,5 +173,4 @@ fn machine(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     if let Some(tree) = outcome.evidence.tree.as_ref().filter(|_| window.is_none()) {
         truths.insert("system.forks".into(), Span::new(tree.tasks as f64 - 1.0, None, "proc connector"));
     }
-    truths.insert("system.cores_used_max".into(), Span::new(None, cores * (1.0 + 1e-9), "cores"));
 }

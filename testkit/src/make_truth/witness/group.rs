@@ -23,6 +23,14 @@ impl Group {
 
     /// Makes a group below the one of a process; nobody is in it yet.
     pub(crate) fn below(pid: &str, controller: &str, name: &str) -> io::Result<Group> {
+        let (folder, unified) = Group::folder(pid, controller)?;
+        let path = folder.join(name);
+        fs::create_dir(&path)?;
+        Ok(Group { path, unified })
+    }
+
+    /// The present group of a process, and whether it is one of v2.
+    fn folder(pid: &str, controller: &str) -> io::Result<(PathBuf, bool)> {
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
         let member = fs::read_to_string(format!("/proc/{pid}/cgroup"))?;
         let (mount, inside, unified) = match mount_of(&mounts, controller) {
@@ -33,9 +41,23 @@ impl Group {
             }
         };
         let inside = inside.ok_or_else(|| io::Error::other("the process is in no group"))?;
-        let path = mount.join(inside.trim_start_matches('/')).join(name);
-        fs::create_dir(&path)?;
-        Ok(Group { path, unified })
+        Ok((mount.join(inside.trim_start_matches('/')), unified))
+    }
+
+    /// Removes what a harness that was killed left behind below our own group: groups with nobody in them.
+    pub(crate) fn tidy() {
+        for controller in ["cpuacct", "memory", "unified"] {
+            let Ok(own) = Group::folder("self", controller) else { continue };
+            for entry in fs::read_dir(own.0).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let pid =
+                    name.strip_prefix("truth-").and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+                if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+                    // Fails, and rightly so, if a job is still in it.
+                    let _ = fs::remove_dir(entry.path());
+                }
+            }
+        }
     }
 
     pub(crate) fn number(&self, file: &str) -> Option<u64> {

@@ -67,6 +67,8 @@ pub(crate) struct Evidence {
     pub oracle_file_bytes: u64,
     pub oracle_descendants_bytes: u64,
     pub oracle_samples: u64,
+    /// Whether page frames were compared, or only the proportional sizes of the processes.
+    pub sees_frames: bool,
     /// Mark of the process before it became the job's program.
     pub shim_rss_bytes: u64,
     pub timeline: Timeline,
@@ -215,6 +217,7 @@ impl Witnesses {
             oracle_file_bytes: oracle.file_bytes,
             oracle_descendants_bytes: oracle.descendants_bytes,
             oracle_samples: oracle.samples,
+            sees_frames: oracle.sees_frames,
             shim_rss_bytes: self.shim_rss_bytes,
             timeline,
             by_process: tree.by_process.clone(),
@@ -247,6 +250,7 @@ struct OracleFound {
     /// Without the first process.
     descendants_bytes: u64,
     samples: u64,
+    sees_frames: bool,
     samples_at: Vec<(u64, u64)>,
 }
 
@@ -257,7 +261,7 @@ fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: bool) -> Or
     // SAFETY: concerns the calling thread only.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
     let mut oracle = Oracle::new();
-    let mut found = OracleFound::default();
+    let mut found = OracleFound { sees_frames: oracle.sees_frames, ..OracleFound::default() };
     while !stop.load(Ordering::Relaxed) {
         let (processes, root) = mappers(tree);
         let floor = if every_moment { 0 } else { found.peak_bytes };
