@@ -26,6 +26,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use table::{Entry, Table};
 
 fn main() {
@@ -55,7 +56,8 @@ fn harness(wanted: &[OsString]) -> io::Result<i32> {
     let folder = std::env::temp_dir().join(format!("jobmeter-truth-{}", std::process::id()));
     let tools = prepare(&folder, is_root)?;
     let mut table = Table::default();
-    for job in JOBS.iter().filter(|job| is_wanted(job, wanted)) {
+    stop_on_signals();
+    'jobs: for job in JOBS.iter().filter(|job| is_wanted(job, wanted)) {
         if let Some(missing) = job.needs.iter().find(|program| find(program).is_none()) {
             writeln!(io::stderr(), "{} is left out: there is no {missing}", job.name)?;
             continue;
@@ -68,6 +70,10 @@ fn harness(wanted: &[OsString]) -> io::Result<i32> {
                     job.name,
                     mode.name()
                 ));
+                if STOPPED.load(Ordering::Relaxed) {
+                    table.failed.push("the rest: it was interrupted".to_owned());
+                    break 'jobs;
+                }
                 judge(&tools, job, *mode, &place, &mut table)?;
                 if setting("TRUTH_KEEP").is_none() {
                     let _ = fs::remove_dir_all(&place);
@@ -116,6 +122,20 @@ fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut
         }
     }
     Ok(())
+}
+
+/// Set by Ctrl-C or TERM: the run that is at it goes on, then the table is printed with what there is.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn stop(_signal: libc::c_int) {
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+fn stop_on_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler only stores to an atomic; exec sets the signals of the jobs back.
+        unsafe { libc::signal(signal, stop as *const () as libc::sighandler_t) };
+    }
 }
 
 fn setting(name: &str) -> Option<String> {

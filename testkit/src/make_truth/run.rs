@@ -86,10 +86,15 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
         admit(&listener, &mut witnesses, &mut started[0], &name, every_moment)?;
     }
     for child in started.iter_mut().rev() {
-        wait(child)?;
+        if let Err(error) = wait(child) {
+            witnesses.end_the_job();
+            witnesses.wait_for_the_end(Duration::from_secs(5));
+            return Err(error);
+        }
     }
     if !witnesses.wait_for_the_end(Duration::from_secs(20)) {
-        return Err(io::Error::other("processes of the job are still there 20 s after its end"));
+        witnesses.end_the_job();
+        return Err(io::Error::other("processes of the job were still there 20 s after its end"));
     }
     let evidence = witnesses.finish();
     drop(outer);
