@@ -1,17 +1,18 @@
-// The charts show numbers as the text of the report does, although they are written in two languages.
+// The page writes numbers as the terminal does, although they are written in two languages.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PAGES } from './browser.mjs';
 
-const source = readFileSync(new URL('../../crates/jobmeter-report/src/html/script/format.js', import.meta.url), 'utf8');
-/** @type {{measure: (kind: string, value: number) => string, duration: (seconds: number) => string}} */
-const { measure, duration } = new Function(`${source}; return { measure, duration };`)();
+/** @param {string} path */
+const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const source = read('crates/jobmeter-report/src/html/script/format.js');
+/** @type {{format: (value: number, unit: string, style: string) => string}} */
+const { format } = new Function(`${source}; return { format };`)();
 
-test('numbers read the same in charts and text', () => {
-  /** @type {[string, number, string][]} */
-  const formats = JSON.parse(readFileSync(`${PAGES}expected.json`, 'utf8')).formats;
-  assert.ok(formats.length > 50);
-  const shown = formats.map(([kind, value]) => [kind, value, kind === 'duration' ? duration(value) : measure(kind, value)]);
-  assert.deepEqual(shown, formats);
+test('numbers read the same in the page and in the terminal', () => {
+  /** @type {{unit: string, style: string, value: number, text: string}[]} */
+  const cases = JSON.parse(read('fixtures/format.json'));
+  assert.ok(cases.length > 500);
+  const shown = cases.map((row) => ({ ...row, text: format(row.value, row.unit, row.style) }));
+  assert.deepEqual(shown, cases);
 });

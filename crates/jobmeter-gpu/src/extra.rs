@@ -12,7 +12,8 @@ use crate::snapshot::{GpuSnapshot, Status};
 use crate::throttle::Throttling;
 use crate::used::{Use, Uses};
 use jobmeter_engine::meter::{Extra, Member as EngineMember};
-use jobmeter_model::metric::{Column, Kind, Metric, Scope};
+use jobmeter_model::WarningKind;
+use jobmeter_model::metric::{Column, Metric, Scope};
 use jobmeter_model::summary::{EntityFigures, Figure, Figures, Source, Warning};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub struct GpuExtra {
     idleness: Idleness,
     warned: usize,
     /// Kinds of trouble with the driver that were warned of.
-    told_trouble: Vec<&'static str>,
+    told_trouble: Vec<WarningKind>,
     warnings: Vec<Warning>,
 }
 
@@ -72,7 +73,7 @@ impl GpuExtra {
             self.throttling.take(&snapshot);
             self.idleness.take(&snapshot);
             for warning in snapshot.warnings.iter().skip(self.warned) {
-                self.warnings.push(Warning { kind: warning.kind.to_owned(), text: warning.text.clone() });
+                self.warnings.push(Warning { kind: warning.kind.into(), text: warning.text.clone() });
             }
             self.warned = snapshot.warnings.len();
             self.latest = Some((snapshot, Instant::now()));
@@ -107,15 +108,15 @@ impl Extra for GpuExtra {
         monitor.request();
         let latest = monitor.latest();
         let trouble = match monitor.status() {
-            status @ Status::Hung { .. } => Some(("gpu_hung", status)),
-            status @ Status::Lost { .. } => Some(("gpu_driver_lost", status)),
+            status @ Status::Hung { .. } => Some((WarningKind::GpuHung, status)),
+            status @ Status::Lost { .. } => Some((WarningKind::GpuDriverLost, status)),
             _ => None,
         };
-        let is_lost = trouble.as_ref().is_some_and(|(kind, _)| *kind == "gpu_driver_lost");
+        let is_lost = trouble.as_ref().is_some_and(|(kind, _)| *kind == WarningKind::GpuDriverLost);
         if let Some((kind, status)) = trouble.filter(|(kind, _)| !self.told_trouble.contains(kind)) {
-            self.told_trouble.push(kind);
+            self.told_trouble.push(kind.clone());
             let text = status.reason().unwrap_or_default();
-            self.warnings.push(Warning { kind: kind.to_owned(), text });
+            self.warnings.push(Warning { kind, text });
         }
         if is_lost {
             // What it told last says nothing of now.
@@ -225,13 +226,8 @@ fn missing(extra: &GpuExtra, layout: &Layout, snapshot: &GpuSnapshot, device: &G
             continue;
         }
         if let Some(reason) = layout.reason(index, snapshot) {
-            let prefix = match column.scope {
-                Scope::System => String::new(),
-                scope => format!("{}_", scope.key()),
-            };
-            let suffix = if column.metric.info().kind == Kind::Gauge { "_max" } else { "" };
-            let key = format!("{prefix}{}{suffix}", column.metric.key());
-            figures.insert(key, Figure::unavailable(reason));
+            let metric = column.metric;
+            figures.set_of(column.scope, metric, metric.first_stat(), Figure::unavailable(reason));
         }
     }
     figures

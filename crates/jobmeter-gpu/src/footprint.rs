@@ -1,7 +1,8 @@
 //! What the job's energy was, as far as the counters of the machine allow to say, and its carbon dioxide when
 //! the user gives an intensity. Estimates, and named so.
 
-use jobmeter_model::metric::Metric;
+use jobmeter_model::Stat;
+use jobmeter_model::metric::{Metric, Scope};
 use jobmeter_model::summary::{EntityFigures, Figure, Quality, Summary};
 
 const MICROJOULES_PER_JOULE: f64 = 1e6;
@@ -11,20 +12,19 @@ const JOULES_PER_KWH: f64 = 3.6e6;
 /// time), `gpu_energy_uj` (the whole energy of the devices that the job used), `energy_joules` (their sum) and,
 /// with an intensity, `co2_grams`. Adds nothing where there is no counter at all.
 pub(crate) fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
-    let of = |scope: &jobmeter_model::Figures, key: &str| scope.get(key).and_then(Figure::as_f64);
-    let share = match (of(&summary.combined, "cpu_ns"), of(&summary.system, "cpu_ns")) {
+    let total = |scope, metric| summary.get(scope, metric, Stat::Total).and_then(Figure::as_f64);
+    let share = match (total(Scope::Combined, Metric::CpuNs), total(Scope::System, Metric::CpuNs)) {
         (Some(job_ns), Some(machine_ns)) if machine_ns > 0.0 => Some((job_ns / machine_ns).min(1.0)),
         _ => None,
     };
     let mut parts = Vec::new();
     let mut total_uj = 0.0;
     for (metric, name) in [(Metric::EnergyPackageUj, "CPU package"), (Metric::EnergyDramUj, "DRAM")] {
-        if let (Some(machine_uj), Some(share)) = (of(&summary.system, metric.key()), share) {
+        if let (Some(machine_uj), Some(share)) = (summary.system.value(metric, Stat::Total), share) {
             let uj = machine_uj * share;
             let reason = format!("the machine's {name} energy by the job's share of CPU time");
-            summary
-                .combined
-                .insert(metric.key().to_owned(), Figure::int(uj as u64, Quality::Estimate).because(reason));
+            let figure = Figure::int(uj as u64, Quality::Estimate).because(reason);
+            summary.combined.set(metric, Stat::Total, figure);
             total_uj += uj;
             parts.push(format!("{name} by share of CPU time"));
         }
@@ -33,7 +33,6 @@ pub(crate) fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
         None => true,
         Some((uj, untold)) => {
             total_uj += uj;
-            let key = Metric::GpuEnergyUj.key().to_owned();
             let reason = "whole energy of the GPUs that the job used, others' work on them included";
             match &untold {
                 None => parts.push("GPUs used by the job in full".to_owned()),
@@ -47,7 +46,7 @@ pub(crate) fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
                 Some(untold) => Figure::unavailable(untold),
             };
             let is_certain = figure.quality == Quality::Estimate;
-            summary.combined.insert(key, figure);
+            summary.combined.set(Metric::GpuEnergyUj, Stat::Total, figure);
             is_certain
         }
     };
@@ -58,22 +57,22 @@ pub(crate) fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
     let reason = parts.join(", ");
     let quality = if is_certain { Quality::Estimate } else { Quality::LowerBound };
     if !is_certain && total_uj == 0.0 {
-        summary.combined.insert("energy_joules".to_owned(), Figure::unavailable(reason));
+        summary.combined.set(Metric::EnergyJoules, Stat::Total, Figure::unavailable(reason));
         return;
     }
     let figure = Figure::float(joules, quality).because(reason);
-    summary.combined.insert("energy_joules".to_owned(), figure);
+    summary.combined.set(Metric::EnergyJoules, Stat::Total, figure);
     if let Some(intensity) = carbon_g_per_kwh {
         let reason = format!("energy_joules at {intensity} g/kWh, as given");
         let figure = Figure::float(joules / JOULES_PER_KWH * intensity, quality).because(reason);
-        summary.combined.insert("co2_grams".to_owned(), figure);
+        summary.combined.set(Metric::Co2Grams, Stat::Total, figure);
     }
 }
 
 /// Energy of the devices that the job used, and which others it may have used. `None` without any counter. A MIG GPU
 /// is used when one of its instances is; only the whole GPU has energy.
 fn gpu_energy(gpus: &[EntityFigures]) -> Option<(f64, Option<String>)> {
-    let energy = |gpu: &EntityFigures| gpu.figures.get(Metric::GpuEnergyUj.key()).and_then(Figure::as_f64);
+    let energy = |gpu: &EntityFigures| gpu.figures.value(Metric::GpuEnergyUj, Stat::Total);
     let mut sum_uj = None;
     let mut untold = None;
     for (gpu, uj) in gpus.iter().filter_map(|gpu| Some((gpu, energy(gpu)?))) {

@@ -1,7 +1,8 @@
 //! The use of the expected GPUs as a share of them all, as for CPU cores. Expected are the selected devices; a
 //! MIG GPU counts by its instances.
 
-use jobmeter_model::metric::Metric;
+use jobmeter_model::Stat;
+use jobmeter_model::metric::{Metric, Scope};
 use jobmeter_model::summary::{Figure, Summary};
 
 /// Adds `gpu_hardware_ratio_max` and `_mean` to each scope that knows the sum over the devices.
@@ -11,16 +12,15 @@ pub(crate) fn add_ratios(summary: &mut Summary) {
     if expected == 0 {
         return;
     }
-    let scopes = [&mut summary.main, &mut summary.descendants, &mut summary.combined, &mut summary.system];
-    for figures in scopes {
-        for suffix in ["max", "mean"] {
-            let key = format!("{}_{suffix}", Metric::GpuBusyPpm.key());
-            let Some(sum) = figures.get(&key) else { continue };
+    for scope in Scope::ALL {
+        let figures = summary.scope_mut(scope);
+        for (level, share) in [(Stat::Max, Stat::ShareMax), (Stat::Mean, Stat::ShareMean)] {
+            let Some(sum) = figures.get(Metric::GpuBusyPpm, level) else { continue };
             if let Some(sum_ppm) = sum.as_f64() {
                 let ratio = sum_ppm / (1e6 * expected as f64);
                 let figure =
                     Figure::float(ratio, sum.quality).because(format!("of {expected} expected GPUs"));
-                figures.insert(format!("gpu_hardware_ratio_{suffix}"), figure);
+                figures.set(Metric::GpuBusyPpm, share, figure);
             }
         }
     }

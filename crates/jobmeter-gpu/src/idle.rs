@@ -3,6 +3,7 @@
 use crate::device::GpuDevice;
 use crate::snapshot::GpuSnapshot;
 use jobmeter_model::summary::{Figure, Figures, Quality};
+use jobmeter_model::{Metric, Stat};
 
 /// What one sample says of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,17 +61,17 @@ impl Idleness {
             return figures;
         };
         let watched = Figure::int(times.watched_ns, Quality::Sampled);
-        figures.insert("gpu_watched_ns".to_owned(), watched);
+        figures.set(Metric::GpuWatchedNs, Stat::Total, watched);
         let idle = |value: u64| match (times.unknown_ns, value) {
             (0, _) => Figure::int(value, Quality::Sampled),
             (_, 0) => Figure::unavailable("whether the job was idle is not known"),
             _ => Figure::int(value, Quality::LowerBound)
                 .because("whether the job was idle is not known for a part of the time"),
         };
-        figures.insert("gpu_idle_ns".to_owned(), idle(times.idle_ns));
+        figures.set(Metric::GpuIdleNs, Stat::Total, idle(times.idle_ns));
         // Only the whole GPU has energy.
         if !times.lacks_energy && device.mig_parent.is_none() {
-            figures.insert("gpu_idle_energy_uj".to_owned(), idle(times.idle_uj));
+            figures.set(Metric::GpuIdleEnergyUj, Stat::Total, idle(times.idle_uj));
         }
         figures
     }

@@ -1,10 +1,12 @@
 //! The job's figures over all GPUs, graded by what is known of each GPU. A sum from which a device is missing is a lower
 //! bound, and nothing at all where the rest is 0.
 
+use jobmeter_model::Stat;
 use jobmeter_model::accumulate::PARTLY_KNOWN as PARTLY;
 use jobmeter_model::metric::{Metric, Scope};
 use jobmeter_model::summary::{EntityFigures, Figure, Figures, Quality, Source, Summary};
 
+const LEVELS: [Stat; 2] = [Stat::Max, Stat::Mean];
 const SUMMED: [Metric; 3] = [Metric::GpuMemoryBytes, Metric::GpuBusyPpm, Metric::GpuMemoryBusyPpm];
 
 /// By which the record's sources name what could not be had of a process.
@@ -23,9 +25,9 @@ fn add_causes(gpus: &mut [EntityFigures], sources: &[Source]) {
             let begin = format!("{} of {}: ", failure_of(metric), gpu.name);
             let cause = sources.iter().find_map(|source| source.detail.strip_prefix(&begin));
             let Some(cause) = cause else { continue };
-            for suffix in ["max", "mean"] {
-                let key = format!("{}_{}_{suffix}", scope.key(), metric.key());
-                let reason = gpu.figures.get_mut(&key).and_then(|figure| figure.reason.as_mut());
+            for stat in LEVELS {
+                let figure = gpu.figures.of_mut(*scope, metric, stat);
+                let reason = figure.and_then(|figure| figure.reason.as_mut());
                 if let Some(reason) = reason.filter(|reason| reason.starts_with(PARTLY)) {
                     *reason = format!("{reason}: {cause}");
                 }
@@ -45,11 +47,9 @@ pub(crate) fn grade(summary: &mut Summary) {
         summary.gpus.iter_mut().filter(|gpu| gpu.facts.get("used").is_some_and(|used| used == "unknown"))
     {
         for (scope, metric) in Scope::JOB.iter().flat_map(|scope| SUMMED.map(|metric| (scope, metric))) {
-            for suffix in ["max", "mean"] {
-                let key = format!("{}_{}_{suffix}", scope.key(), metric.key());
-                if gpu.figures.get(&key).is_some_and(|figure| figure.value.is_some()) {
-                    regrade(&mut gpu.figures, &key, UNTOLD);
-                }
+            for stat in LEVELS {
+                let figure = gpu.figures.of_mut(*scope, metric, stat);
+                regrade(figure.filter(|figure| figure.value.is_some()), UNTOLD);
             }
         }
     }
@@ -57,10 +57,10 @@ pub(crate) fn grade(summary: &mut Summary) {
         |gpu: &EntityFigures| gpu.facts.get("process_numbers").is_some_and(|how| how == "guessed");
     if summary.gpus.iter().any(is_guessed) {
         for gpu in summary.gpus.iter_mut().filter(|gpu| is_guessed(gpu)) {
-            Scope::JOB.iter().for_each(|scope| estimate(&mut gpu.figures, &format!("{}_", scope.key())));
+            Scope::JOB.into_iter().for_each(|scope| estimate(&mut gpu.figures, scope));
         }
         for figures in [&mut summary.main, &mut summary.descendants, &mut summary.combined] {
-            estimate(figures, "");
+            estimate(figures, Scope::System);
         }
     }
     let Summary { main, descendants, combined, gpus, .. } = summary;
@@ -68,20 +68,17 @@ pub(crate) fn grade(summary: &mut Summary) {
         [(Scope::Main, main), (Scope::Descendants, descendants), (Scope::Combined, combined)]
     {
         for metric in SUMMED {
-            let key = format!("{}_{}", scope.key(), metric.key());
-            if let Some(doubt) = gpus.iter().find_map(|gpu| doubt(gpu, &key)) {
-                for suffix in ["max", "mean"] {
-                    regrade(figures, &format!("{}_{suffix}", metric.key()), &doubt);
-                }
+            if let Some(doubt) = gpus.iter().find_map(|gpu| doubt(gpu, scope, metric)) {
+                LEVELS.into_iter().for_each(|stat| regrade(figures.get_mut(metric, stat), &doubt));
             }
         }
     }
 }
 
-/// Figures that rest on a guess of whose process it was.
-fn estimate(figures: &mut Figures, prefix: &str) {
-    for (metric, suffix) in SUMMED.iter().flat_map(|metric| ["max", "mean"].map(|suffix| (metric, suffix))) {
-        let figure = figures.get_mut(&format!("{prefix}{}_{suffix}", metric.key()));
+/// Figures that rest on a guess of whose process it was; of a scope on a device, or the sums of a scope.
+fn estimate(figures: &mut Figures, scope: Scope) {
+    for (metric, stat) in SUMMED.into_iter().flat_map(|metric| LEVELS.map(|stat| (metric, stat))) {
+        let figure = figures.of_mut(scope, metric, stat);
         if let Some(figure) = figure.filter(|figure| figure.value.is_some()) {
             figure.quality = Quality::Estimate;
             figure.reason = Some(GUESSED.to_owned());
@@ -90,12 +87,12 @@ fn estimate(figures: &mut Figures, prefix: &str) {
 }
 
 /// Why a device's part is not known, or not all of it. A MIG GPU is told by its instances.
-fn doubt(gpu: &EntityFigures, key: &str) -> Option<String> {
+fn doubt(gpu: &EntityFigures, scope: Scope, metric: Metric) -> Option<String> {
     let is = |fact: &str, value: &str| gpu.facts.get(fact).is_some_and(|known| known == value);
     if is("mig_enabled", "yes") || is("used", "no") {
         return None;
     }
-    let figure = gpu.figures.get(&format!("{key}_max"))?;
+    let figure = gpu.figures.of(scope, metric, Stat::Max)?;
     let reason = figure.reason.as_deref().unwrap_or("not known");
     match figure.quality {
         Quality::Unavailable => Some(format!("without {}: {reason}", gpu.name)),
@@ -104,8 +101,8 @@ fn doubt(gpu: &EntityFigures, key: &str) -> Option<String> {
     }
 }
 
-fn regrade(figures: &mut Figures, key: &str, doubt: &str) {
-    let Some(figure) = figures.get_mut(key) else { return };
+fn regrade(figure: Option<&mut Figure>, doubt: &str) {
+    let Some(figure) = figure else { return };
     if figure.as_f64().is_some_and(|value| value > 0.0) {
         figure.quality = Quality::LowerBound;
         figure.reason = Some(doubt.to_owned());

@@ -2,19 +2,21 @@
 //! nothing.
 
 use crate::snapshot::GpuSnapshot;
+use jobmeter_model::Stat;
+use jobmeter_model::metric::Metric;
 use jobmeter_model::summary::{Figure, Figures, Quality};
 
 /// NVML's clocks event reasons.
-const REASONS: [(u64, &str); 9] = [
-    (0x1, "idle"),
-    (0x2, "application_setting"),
-    (0x4, "power_cap"),
-    (0x8, "hardware_slowdown"),
-    (0x10, "sync_boost"),
-    (0x20, "software_thermal"),
-    (0x40, "hardware_thermal"),
-    (0x80, "power_brake"),
-    (0x100, "display_setting"),
+const REASONS: [(u64, Metric); 9] = [
+    (0x1, Metric::GpuClocksHeldIdleNs),
+    (0x2, Metric::GpuClocksHeldApplicationSettingNs),
+    (0x4, Metric::GpuClocksHeldPowerCapNs),
+    (0x8, Metric::GpuClocksHeldHardwareSlowdownNs),
+    (0x10, Metric::GpuClocksHeldSyncBoostNs),
+    (0x20, Metric::GpuClocksHeldSoftwareThermalNs),
+    (0x40, Metric::GpuClocksHeldHardwareThermalNs),
+    (0x80, Metric::GpuClocksHeldPowerBrakeNs),
+    (0x100, Metric::GpuClocksHeldDisplaySettingNs),
 ];
 
 /// Time under each reason, per device. A sample's reasons stand for the time since the sample before.
@@ -41,11 +43,10 @@ impl Throttling {
     /// `gpu_clocks_held_REASON_ns` of a device that tells its reasons.
     pub(crate) fn figures(&self, index: usize) -> Figures {
         let times = self.devices.get(index).copied().flatten();
-        let named = times.into_iter().flatten().zip(REASONS);
-        named
-            .map(|(time_ns, (_, reason))| {
-                (format!("gpu_clocks_held_{reason}_ns"), Figure::int(time_ns, Quality::Sampled))
-            })
-            .collect()
+        let mut figures = Figures::new();
+        for (time_ns, (_, metric)) in times.into_iter().flatten().zip(REASONS) {
+            figures.set(metric, Stat::Total, Figure::int(time_ns, Quality::Sampled));
+        }
+        figures
     }
 }

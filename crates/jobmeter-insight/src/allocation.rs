@@ -1,7 +1,7 @@
 //! Was the machine the job's alone, or did others use it too? Compares the machine's use with the job's.
 
-use crate::units::show_bytes;
-use jobmeter_model::{Figures, Summary};
+use jobmeter_model::format::{Style, format};
+use jobmeter_model::{Metric, Scope, Stat, Summary, Unit};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,8 +42,8 @@ pub enum Rule {
 
 struct Check {
     what: &'static str,
-    job_key: &'static str,
-    system_key: &'static str,
+    job: (Metric, Stat),
+    system: (Metric, Stat),
     ratio: f64,
     absolute: f64,
     shown: Shown,
@@ -60,7 +60,10 @@ enum Shown {
 impl Shown {
     fn pair(self, job: f64, system: f64) -> String {
         match self {
-            Shown::Bytes => format!("{} of the {}", show_bytes(job), show_bytes(system)),
+            Shown::Bytes => {
+                let bytes = |value| format(value, Unit::Bytes, Style::Full);
+                format!("{} of the {}", bytes(job), bytes(system))
+            }
             Shown::Of(unit, name) => format!("{:.2} of the {:.2} {name}", job / unit, system / unit),
         }
     }
@@ -71,32 +74,32 @@ const MIB: f64 = (1u64 << 20) as f64;
 const CHECKS: [Check; 4] = [
     Check {
         what: "CPU",
-        job_key: "cores_used_mean",
-        system_key: "cores_used_mean",
+        job: (Metric::CpuNs, Stat::RateMean),
+        system: (Metric::CpuNs, Stat::RateMean),
         ratio: 1.25,
         absolute: 0.25,
         shown: Shown::Of(1.0, "cores"),
     },
     Check {
         what: "memory",
-        job_key: "rss_bytes_mean",
-        system_key: "memory_used_bytes_mean",
+        job: (Metric::RssBytes, Stat::Mean),
+        system: (Metric::MemoryUsedBytes, Stat::Mean),
         ratio: 1.5,
         absolute: 512.0 * MIB,
         shown: Shown::Bytes,
     },
     Check {
         what: "GPU",
-        job_key: "gpu_busy_ppm_mean",
-        system_key: "gpu_busy_ppm_mean",
+        job: (Metric::GpuBusyPpm, Stat::Mean),
+        system: (Metric::GpuBusyPpm, Stat::Mean),
         ratio: 1.25,
         absolute: 0.2e6,
         shown: Shown::Of(1e6, "GPUs"),
     },
     Check {
         what: "GPU memory",
-        job_key: "gpu_memory_bytes_mean",
-        system_key: "gpu_memory_bytes_mean",
+        job: (Metric::GpuMemoryBytes, Stat::Mean),
+        system: (Metric::GpuMemoryBytes, Stat::Mean),
         ratio: 1.25,
         absolute: 512.0 * MIB,
         shown: Shown::Bytes,
@@ -112,13 +115,14 @@ pub fn allocation(summary: &Summary, rule: Rule) -> Allocation {
     let (mut compared, mut shared) = (false, false);
     for check in &CHECKS {
         let (Some(job), Some(system)) =
-            (number(&summary.combined, check.job_key), number(&summary.system, check.system_key))
+            (number(summary, Scope::Combined, check.job), number(summary, Scope::System, check.system))
         else {
             continue;
         };
         let is_core = check.what == "CPU" || check.what == "memory";
         compared |= is_core;
-        let exceeds = check.exceeded(job, system, rule, number(&summary.system, "memory_total_bytes_max"));
+        let memory_total = number(summary, Scope::System, (Metric::MemoryTotalBytes, Stat::Max));
+        let exceeds = check.exceeded(job, system, rule, memory_total);
         shared |= exceeds;
         if is_core || system > 0.0 {
             evidence.push(format!(
@@ -155,6 +159,6 @@ impl Check {
     }
 }
 
-fn number(figures: &Figures, key: &str) -> Option<f64> {
-    figures.get(key)?.as_f64().filter(|value| value.is_finite())
+fn number(summary: &Summary, scope: Scope, (metric, stat): (Metric, Stat)) -> Option<f64> {
+    summary.get(scope, metric, stat)?.as_f64().filter(|value| value.is_finite())
 }

@@ -4,7 +4,7 @@
 use crate::units::show_seconds;
 use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::text::printable;
-use jobmeter_model::{Figure, Quality, Summary};
+use jobmeter_model::{Figure, Metric, Quality, Scope, Stat, Summary};
 use serde::Serialize;
 
 /// One GPU that the job could use.
@@ -91,7 +91,8 @@ fn is_usable(gpu: &EntityFigures) -> bool {
 }
 
 fn of_one(gpu: &EntityFigures) -> GpuUse {
-    let number = |key: &str| gpu.figures.get(key).and_then(Figure::as_f64);
+    let idle = gpu.figures.get(Metric::GpuIdleNs, Stat::Total);
+    let busy = gpu.figures.of(Scope::Combined, Metric::GpuBusyPpm, Stat::Mean);
     GpuUse {
         uuid: gpu.name.clone(),
         label: label(gpu),
@@ -100,11 +101,11 @@ fn of_one(gpu: &EntityFigures) -> GpuUse {
             Some("no") => Some(false),
             _ => None,
         },
-        idle_ns: number("gpu_idle_ns").map(|ns| ns as u64),
-        idle_is_whole: gpu.figures.get("gpu_idle_ns").is_some_and(|idle| idle.quality == Quality::Sampled),
-        watched_ns: number("gpu_watched_ns").map(|ns| ns as u64),
-        idle_joules: number("gpu_idle_energy_uj").map(|uj| uj / 1e6),
-        busy_ratio: number("combined_gpu_busy_ppm_mean").map(|ppm| ppm / 1e6),
+        idle_ns: idle.and_then(Figure::as_u64),
+        idle_is_whole: idle.is_some_and(|idle| idle.quality == Quality::Sampled),
+        watched_ns: gpu.figures.whole(Metric::GpuWatchedNs, Stat::Total),
+        idle_joules: gpu.figures.value(Metric::GpuIdleEnergyUj, Stat::Total).map(|uj| uj / 1e6),
+        busy_ratio: busy.and_then(Figure::as_f64).map(|ppm| ppm / 1e6),
     }
 }
 
@@ -203,7 +204,7 @@ mod tests {
             figures: jobmeter_model::Figures::new(),
         };
         let mut put = |key: &str, value: f64| {
-            gpu.figures.insert(key.to_owned(), Figure::int(value as u64, Quality::Sampled));
+            gpu.figures.set_by_key(key, Figure::int(value as u64, Quality::Sampled));
         };
         put("gpu_watched_ns", 100e9);
         if let Some(idle) = idle {
@@ -226,7 +227,7 @@ mod tests {
         assert_eq!((verdict.ask_for, verdict.imbalance), (Some(1), None));
         assert_eq!(
             verdict.line(),
-            "2 GPUs were visible, 1 was used: ask for 1; idle 60 % of the time, 2 min of GPU time and 6000 J wasted"
+            "2 GPUs were visible, 1 was used: ask for 1; idle 60 % of the time, 2 min 00 s of GPU time and 6000 J wasted"
         );
         assert_eq!(
             of(vec![gpu(0, "no", Some(1.0), None)]).headline(),

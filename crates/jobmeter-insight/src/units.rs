@@ -1,7 +1,9 @@
-//! Amounts as requests state them: memory in powers of two, times in whole minutes, money. Reading sizes and shares is
-//! the business of `jobmeter_model::units`.
+//! Amounts in the words of advice: bytes and times as the terminal writes them, and money. Reading sizes and shares is the
+//! business of `jobmeter_model::units`.
 
 use crate::Error;
+use jobmeter_model::Unit;
+use jobmeter_model::format::{Style, format};
 
 pub const MIB: u64 = 1 << 20;
 pub const GIB: u64 = 1 << 30;
@@ -16,41 +18,19 @@ pub fn parse_chance(text: &str) -> Result<f64, Error> {
     })
 }
 
-/// Binary units, because every scheduler counts so: `11.2 GiB`.
+/// As everywhere else: `12.0 GB`.
 pub fn show_bytes(bytes: f64) -> String {
-    const NAMES: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes;
-    let mut name = 0;
-    while value.abs() >= 1023.95 && name + 1 < NAMES.len() {
-        value /= 1024.0;
-        name += 1;
-    }
-    let digits = if name == 0 || value >= 100.0 || value.fract() == 0.0 { 0 } else { 1 };
-    format!("{value:.digits$} {}", NAMES[name])
+    format(bytes, Unit::Bytes, Style::Full)
 }
 
-/// `45 s`, `12 min`, `3 h 30 min`, `2 d 4 h`.
+/// Memory of a server on offer, in powers of two as vendors name it: `16 GiB`.
+pub fn show_capacity(bytes: u64) -> String {
+    format(bytes as f64, Unit::Bytes, Style::Binary)
+}
+
+/// As everywhere else: `4.26 s`, `12 min 00 s`, `3 h 30 min`.
 pub fn show_seconds(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match whole {
-        0..=9 => format!("{seconds:.1} s"),
-        10..=119 => format!("{whole} s"),
-        120..=7199 => format!("{} min", (whole + 30) / 60),
-        7200..=172_799 => {
-            let minutes = (whole + 30) / 60;
-            match minutes % 60 {
-                0 => format!("{} h", minutes / 60),
-                rest => format!("{} h {rest} min", minutes / 60),
-            }
-        }
-        _ => {
-            let hours = (whole + 1800) / 3600;
-            match hours % 24 {
-                0 => format!("{} d", hours / 24),
-                rest => format!("{} d {rest} h", hours / 24),
-            }
-        }
-    }
+    format(seconds * 1e9, Unit::Nanos, Style::Full)
 }
 
 /// Money with as many digits as it needs: `0.0034 USD`, `12.50 EUR`.
@@ -79,11 +59,9 @@ mod tests {
 
     #[test]
     fn human_figures() {
-        assert_eq!(show_bytes(0.0), "0 B");
-        assert_eq!(show_bytes(11.2 * GIB as f64), "11.2 GiB");
-        assert_eq!(show_bytes(1023.99 * 1024.0), "1.0 MiB");
-        assert_eq!(show_seconds(4.26), "4.3 s");
-        assert_eq!(show_seconds(5400.0), "90 min");
+        assert_eq!(show_bytes(11.2e9), "11.2 GB");
+        assert_eq!(show_capacity(16 * GIB), "16 GiB");
+        assert_eq!(show_seconds(4.26), "4.26 s");
         assert_eq!(show_seconds(12_600.0), "3 h 30 min");
         assert_eq!(show_money(0.00345, "USD"), "0.003450 USD");
     }

@@ -56,11 +56,11 @@ fn one_run_says_its_headroom_and_what_was_wasted() {
         advice.memory_bytes.why
     );
     let present = advice.present.as_ref().unwrap();
-    assert_eq!(present.text, "asked for 64 GiB and 16 cores, used 11 GiB and 3.1 cores");
+    assert_eq!(present.text, "asked for 68.7 GB and 16 cores, used 11.8 GB and 3.1 cores");
     assert!((present.memory_times_used.unwrap() - 64.0 / 11.0).abs() < 1e-9);
     let text = advice.to_text();
     assert!(
-        text.contains("asked for 64 GiB and 16 cores") && text.contains("chance of needing more 1 %"),
+        text.contains("asked for 68.7 GB and 16 cores") && text.contains("chance of needing more 1 %"),
         "{text}"
     );
 }
@@ -85,7 +85,7 @@ fn the_upper_bound_counts_not_the_sampled_peak() {
     let run = Sample { memory_bytes: 4.0 * GIB, memory_upper: Some(8.0 * GIB), ..Sample::default() };
     let advice = risk(&[run.summary()]);
     assert!(gib(&advice) >= 11.0, "{}", gib(&advice));
-    assert!(advice.memory_bytes.unknown.unwrap().contains("may have reached 8 GiB instead of the 4 GiB"));
+    assert!(advice.memory_bytes.unknown.unwrap().contains("may have reached 8.59 GB instead of the 4.29 GB"));
 }
 
 #[test]
@@ -144,10 +144,8 @@ fn the_input_size_scales_the_advice() {
 #[test]
 fn unknown_stays_unknown() {
     let mut summary = Sample::default().summary();
-    summary.combined.insert("rss_bytes_max".to_owned(), Figure::unavailable("permission denied"));
-    summary
-        .combined
-        .insert("gpu_memory_bytes_max".to_owned(), Figure::unavailable("the driver did not answer"));
+    summary.combined.set_by_key("rss_bytes_max", Figure::unavailable("permission denied"));
+    summary.combined.set_by_key("gpu_memory_bytes_max", Figure::unavailable("the driver did not answer"));
     let advice = risk(&[summary]);
     assert_eq!((advice.memory_bytes.value, advice.gpus.value), (None, None));
     assert_eq!(advice.memory_bytes.unknown.as_deref(), Some("permission denied"));
@@ -173,8 +171,8 @@ fn the_recommended_server_holds_the_job() {
 fn a_machine_is_shared_when_others_use_it() {
     let with = |job: f64, system: f64, used: f64| {
         let mut summary = Sample { cores_mean: job, ..Sample::default() }.summary();
-        summary.system.insert("cores_used_mean".to_owned(), Figure::float(system, Quality::Exact));
-        summary.system.insert("memory_used_bytes_mean".to_owned(), Figure::float(used, Quality::Exact));
+        summary.system.set_by_key("cores_used_mean", Figure::float(system, Quality::Exact));
+        summary.system.set_by_key("memory_used_bytes_mean", Figure::float(used, Quality::Exact));
         summary
     };
     let verdict = |s: &Summary, rule| allocation(s, rule).allocation;

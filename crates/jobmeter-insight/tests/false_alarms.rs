@@ -3,11 +3,10 @@
 
 use jobmeter_insight::compare::{Group, Options, PhaseFigures, RunView, Verdict, compare};
 use jobmeter_model::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
-use jobmeter_model::{Figure, Quality, RunInfo, Summary};
-use std::collections::BTreeMap;
+use jobmeter_model::{Figure, Figures, Quality, RunInfo, Summary};
 
 fn summary(wall_ns: u64, figures: &[(&str, u64)]) -> Summary {
-    let combined: BTreeMap<String, Figure> =
+    let combined: Figures =
         figures.iter().map(|(key, value)| (key.to_string(), Figure::int(*value, Quality::Exact))).collect();
     Summary {
         schema_version: SCHEMA_VERSION,
@@ -20,10 +19,10 @@ fn summary(wall_ns: u64, figures: &[(&str, u64)]) -> Summary {
             text: String::new(),
             evidence: vec![],
         },
-        main: BTreeMap::new(),
-        descendants: BTreeMap::new(),
+        main: Figures::new(),
+        descendants: Figures::new(),
         combined,
-        system: BTreeMap::new(),
+        system: Figures::new(),
         cores: vec![],
         disks: vec![],
         mounts: vec![],

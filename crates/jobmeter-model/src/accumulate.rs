@@ -2,8 +2,10 @@
 //! few numbers per column, so that a million ticks weigh as much as one.
 
 use crate::event::{Event, Sink};
+use crate::figure_id::FigureId;
 use crate::grade::derived;
 use crate::metric::{Column, EntityKind, Kind, Metric, Scope, Unit};
+use crate::stat::Stat;
 use crate::summary::{EntityFigures, Figure, Figures, Quality, Warning};
 use std::collections::{BTreeMap, HashMap};
 
@@ -217,18 +219,14 @@ impl Accumulator {
                     &mut list[index].figures
                 }
             };
-            // A GPU's row holds the device's figures and, by prefix, the job's on that device.
-            let prefix = match (&column.entity, column.scope) {
-                (Some(_), Scope::Main | Scope::Descendants | Scope::Combined) => {
-                    format!("{}_", column.scope.key())
-                }
-                _ => String::new(),
-            };
-            add_figures(figures, &prefix, column, stats, by);
+            // A GPU's row holds the device's figures and, under their scope, the job's on that device.
+            let scope = if column.entity.is_some() { column.scope } else { Scope::System };
+            add_figures(&mut Place { figures, scope }, column, stats, by);
         }
         if let Some(combined) = all.scopes.get_mut(&Scope::Combined) {
-            combined.insert(
-                "processes_total".to_owned(),
+            combined.set(
+                Metric::Processes,
+                Stat::Total,
                 Figure::int(self.processes_seen, Quality::LowerBound)
                     .because("processes that lived between two ticks may be missing"),
             );
@@ -269,23 +267,37 @@ fn is_of_job_on_gpu(column: &Column) -> bool {
     is_gpu && column.scope != Scope::System
 }
 
+/// Where the figures of a column go: among those of its scope or device.
+struct Place<'a> {
+    figures: &'a mut Figures,
+    /// The scope on a device; `System` where the figures are those of the scope itself.
+    scope: Scope,
+}
+
+impl Place<'_> {
+    fn set(&mut self, metric: Metric, stat: Stat, figure: Figure) {
+        self.figures.set_of(self.scope, metric, stat, figure);
+    }
+}
+
 /// Maximum and mean of a gauge that was unknown at some ticks: lower bounds, and nothing where the rest is 0.
-fn add_partly_known(figures: &mut Figures, key: &str, stats: &Stats) {
+fn add_partly_known(place: &mut Place<'_>, metric: Metric, stats: &Stats) {
     let reason = format!("{PARTLY_KNOWN} {:.1} s of the run", stats.unknown_ns as f64 / 1e9);
     if stats.max == 0 {
-        figures.insert(format!("{key}_max"), Figure::unavailable(&reason));
-        figures.insert(format!("{key}_mean"), Figure::unavailable(reason));
+        place.set(metric, Stat::Max, Figure::unavailable(&reason));
+        place.set(metric, Stat::Mean, Figure::unavailable(reason));
         return;
     }
     let time_ns = stats.weight_ns.saturating_add(stats.unknown_ns);
     let mean = stats.weighted / time_ns as f64;
     let bound = |figure: Figure| figure.because(&reason);
-    figures.insert(format!("{key}_max"), bound(Figure::int(stats.max, Quality::LowerBound)));
-    figures.insert(format!("{key}_mean"), bound(Figure::float(mean, Quality::LowerBound)));
+    place.set(metric, Stat::Max, bound(Figure::int(stats.max, Quality::LowerBound)));
+    place.set(metric, Stat::Mean, bound(Figure::float(mean, Quality::LowerBound)));
 }
 
-fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Stats, by: Divisors) {
-    let key = format!("{prefix}{}", column.metric.key());
+fn add_figures(place: &mut Place<'_>, column: &Column, stats: &Stats, by: Divisors) {
+    let metric = column.metric;
+    let info = metric.info();
     let known = match stats.last {
         None => Err("no tick could read it"),
         Some(_) if stats.samples == 1 && counts_from_first_reading(column) => {
@@ -295,75 +307,59 @@ fn add_figures(figures: &mut Figures, prefix: &str, column: &Column, stats: &Sta
     };
     let last = match known {
         Ok(last) => last,
-        Err(reason) => {
-            let name = match column.metric.info().kind {
-                Kind::Counter => key,
-                Kind::Gauge => format!("{key}_max"),
-            };
-            figures.insert(name, Figure::unavailable(reason));
-            return;
-        }
+        Err(reason) => return place.set(metric, metric.first_stat(), Figure::unavailable(reason)),
     };
-    match column.metric.info().kind {
+    match info.kind {
         Kind::Gauge if stats.unknown_ns > 0 && is_of_job_on_gpu(column) => {
-            add_partly_known(figures, &key, stats);
+            add_partly_known(place, metric, stats);
         }
         // Neither the largest nor the mean of sets of bits means anything; their union does.
-        Kind::Gauge if column.metric.info().unit == Unit::Bits => {
-            figures.insert(format!("{key}_max"), Figure::int(stats.bits, Quality::Sampled));
+        Kind::Gauge if info.unit == Unit::Bits => {
+            place.set(metric, Stat::Max, Figure::int(stats.bits, Quality::Sampled));
         }
         Kind::Gauge => {
-            figures.insert(format!("{key}_max"), Figure::int(stats.max, Quality::Sampled));
+            place.set(metric, Stat::Max, Figure::int(stats.max, Quality::Sampled));
             if let Some(mean) = stats.mean() {
-                figures.insert(format!("{key}_mean"), Figure::float(mean, Quality::Sampled));
+                place.set(metric, Stat::Mean, Figure::float(mean, Quality::Sampled));
             }
-            if matches!(
-                column.metric,
-                Metric::MemoryAvailableBytes
-                    | Metric::MemoryFreeBytes
-                    | Metric::MountFreeBytes
-                    | Metric::GpuMemoryFreeBytes
-            ) {
-                figures.insert(format!("{key}_min"), Figure::int(stats.min, Quality::Sampled));
+            if info.yields.stats.contains(&Stat::Min) {
+                place.set(metric, Stat::Min, Figure::int(stats.min, Quality::Sampled));
             }
         }
-        Kind::Counter => {
-            let quality = if stats.settled || column.scope == Scope::System {
-                Quality::Exact
-            } else {
-                Quality::LowerBound
-            };
-            figures.insert(key.clone(), Figure::int(last, quality));
-            let mean_per_s = (by.wall_ns > 0).then(|| last as f64 * 1e9 / by.wall_ns as f64);
-            let max_per_s = match (stats.rate.peak.map(Growth::per_s), mean_per_s) {
-                (Some(max), Some(mean)) => Some(max.max(mean)),
-                (max, mean) => max.or(mean),
-            };
-            let (Some(mean_per_s), Some(max_per_s)) = (mean_per_s, max_per_s) else { return };
-            let most_per_s = most_per_s(column.metric, by.system_cores).unwrap_or(f64::INFINITY);
-            let (mean_per_s, max_per_s) = (mean_per_s.min(most_per_s), max_per_s.min(most_per_s));
-            let max_quality = derived(Quality::Sampled, quality);
-            if matches!(column.metric, Metric::CpuNs) {
-                let cores = match column.scope {
-                    Scope::System => f64::from(by.system_cores),
-                    _ => by.expected_cores,
-                };
-                for (name, per_s, quality) in [("max", max_per_s, max_quality), ("mean", mean_per_s, quality)]
-                {
-                    figures.insert(format!("{prefix}cores_used_{name}"), Figure::float(per_s / 1e9, quality));
-                    figures.insert(
-                        format!("{prefix}hardware_ratio_{name}"),
-                        Figure::float(per_s / 1e9 / cores, quality),
-                    );
-                }
-            } else if matches!(column.metric, Metric::CoreBusyNs) {
-                figures.insert("busy_ratio_max".to_owned(), Figure::float(max_per_s / 1e9, max_quality));
-                figures.insert("busy_ratio_mean".to_owned(), Figure::float(mean_per_s / 1e9, quality));
-            } else {
-                figures.insert(format!("{key}_per_s_max"), Figure::float(max_per_s, max_quality));
-                figures.insert(format!("{key}_per_s_mean"), Figure::float(mean_per_s, quality));
-            }
-        }
+        // No run has such a column; a file of a newer version may.
+        Kind::Once => place.set(metric, Stat::Total, Figure::int(last, Quality::Sampled)),
+        Kind::Counter => add_counter(place, column, stats, last, by),
+    }
+}
+
+/// The total of a counter, its rate, and the share of the hardware that the rate is.
+fn add_counter(place: &mut Place<'_>, column: &Column, stats: &Stats, last: u64, by: Divisors) {
+    let metric = column.metric;
+    let yields = metric.info().yields;
+    let is_exact = stats.settled || column.scope == Scope::System;
+    let quality = if is_exact { Quality::Exact } else { Quality::LowerBound };
+    place.set(metric, Stat::Total, Figure::int(last, quality));
+    let mean_per_s = (by.wall_ns > 0).then(|| last as f64 * 1e9 / by.wall_ns as f64);
+    let max_per_s = match (stats.rate.peak.map(Growth::per_s), mean_per_s) {
+        (Some(max), Some(mean)) => Some(max.max(mean)),
+        (max, mean) => max.or(mean),
+    };
+    let (Some(mean_per_s), Some(max_per_s)) = (mean_per_s, max_per_s) else { return };
+    let most_per_s = most_per_s(metric, by.system_cores).unwrap_or(f64::INFINITY);
+    let (mean_per_s, max_per_s) = (mean_per_s.min(most_per_s), max_per_s.min(most_per_s));
+    let max_quality = derived(Quality::Sampled, quality);
+    let id = FigureId::of(column.scope, metric, Stat::RateMax);
+    // A rate that reads as cores or as a share of time under a name of its own is stored so.
+    let one = if id.has_own_name() { 1e9 } else { 1.0 };
+    place.set(metric, Stat::RateMax, Figure::float(max_per_s / one, max_quality));
+    place.set(metric, Stat::RateMean, Figure::float(mean_per_s / one, quality));
+    if yields.stats.contains(&Stat::ShareMax) {
+        let cores = match column.scope {
+            Scope::System => f64::from(by.system_cores),
+            _ => by.expected_cores,
+        };
+        place.set(metric, Stat::ShareMax, Figure::float(max_per_s / 1e9 / cores, max_quality));
+        place.set(metric, Stat::ShareMean, Figure::float(mean_per_s / 1e9 / cores, quality));
     }
 }
 
@@ -396,7 +392,8 @@ mod tests {
                 sums.tick(tick * 1_000_000_000, &[value]);
             }
             let mut figures = sums.figures(BY).scopes.remove(&Scope::Main).expect("the scope");
-            ["max", "mean"].map(|suffix| figures.remove(&format!("gpu_memory_bytes_{suffix}")).expect(suffix))
+            [Stat::Max, Stat::Mean]
+                .map(|stat| figures.remove(Metric::GpuMemoryBytes, stat).expect("a figure"))
         };
         for figure in of([Some(0), Some(0), None, None]) {
             assert_eq!((figure.value, figure.quality), (None, Quality::Unavailable));

@@ -1,5 +1,6 @@
 //! What happens between ticks: processes that come and go, marks, warnings. Stored beside the ticks.
 
+use crate::kinds::WarningKind;
 use serde::{Deserialize, Serialize};
 
 /// Identity of a process: the pid alone is reused, the pair is not.
@@ -39,7 +40,7 @@ pub enum Event {
     /// so the row with the same `t_ns` holds the exact counters at the boundary.
     Mark { t_ns: u64, name: String, kind: MarkKind, pid: i32, tid: i32 },
     /// Ticks that came late or not at all, sources that failed, thinning, budgets: doubt is data.
-    Warning { t_ns: u64, kind: String, text: String },
+    Warning { t_ns: u64, kind: WarningKind, text: String },
     /// Final figures that the ticks cannot know (wait4, cgroup), as `(column index, value)`; and bounds.
     Settle { t_ns: u64, values: Vec<(u32, u64)> },
     /// Anything a later version adds: kept, not understood.

@@ -1,7 +1,8 @@
 //! The grade of a figure that is derived from another: one function, so that a rate can never claim more than the
 //! total that it was taken from.
 
-use crate::metric::{Kind, Metric, TABLE};
+use crate::metric::{Kind, TABLE};
+use crate::stat::Stat;
 use crate::summary::{Figure, Figures, Quality};
 
 /// The grade of a figure that would be `own` if its source were exact.
@@ -9,26 +10,18 @@ pub fn derived(own: Quality, source: Quality) -> Quality {
     own.max(source)
 }
 
-/// The figures of a scope that are derived from the total of a counter.
-fn derived_keys(metric: Metric) -> Vec<String> {
-    let rates = |name: &str| ["max", "mean"].map(|statistic| format!("{name}_{statistic}"));
-    match metric {
-        Metric::CpuNs => [rates("cores_used"), rates("hardware_ratio")].concat(),
-        Metric::CoreBusyNs => rates("busy_ratio").to_vec(),
-        _ => rates(&format!("{}_per_s", metric.key())).to_vec(),
-    }
-}
+/// Statistics that are derived from the total of a counter.
+const DERIVED: [Stat; 4] = [Stat::RateMax, Stat::RateMean, Stat::ShareMax, Stat::ShareMean];
 
 /// Lowers the grade of every figure of a scope to that of the total which it is derived from. Called when the totals
 /// have their last grade.
 pub fn lower_derived(figures: &mut Figures) {
     for row in TABLE.iter().filter(|row| row.kind == Kind::Counter) {
-        let Some(total) = figures.get(row.key) else { continue };
+        let Some(total) = figures.get(row.metric, Stat::Total) else { continue };
         let (quality, reason) = (total.quality, total.reason.clone());
-        for key in derived_keys(row.metric) {
-            let Some(figure) = figures.get_mut(&key).filter(|figure| figure.value.is_some()) else {
-                continue;
-            };
+        for stat in DERIVED.into_iter().filter(|stat| row.yields.stats.contains(stat)) {
+            let figure = figures.get_mut(row.metric, stat).filter(|figure| figure.value.is_some());
+            let Some(figure) = figure else { continue };
             if quality == Quality::Unavailable {
                 *figure = Figure { reason: reason.clone(), ..Figure::unavailable("") };
                 continue;
@@ -63,7 +56,7 @@ mod tests {
     fn what_is_derived_follows_the_last_grade_of_its_total() {
         let mut figures = Figures::new();
         let mut put = |key: &str, quality| {
-            figures.insert(key.to_owned(), Figure::int(7, quality));
+            figures.set_by_key(key, Figure::int(7, quality));
         };
         put("cpu_ns", Quality::LowerBound);
         put("cores_used_max", Quality::Sampled);
@@ -71,7 +64,7 @@ mod tests {
         put("faults_minor", Quality::Exact);
         put("faults_minor_per_s_max", Quality::Sampled);
         put("read_chars_bytes_per_s_mean", Quality::Exact);
-        figures.insert("read_chars_bytes".to_owned(), Figure::unavailable("refused"));
+        figures.set_by_key("read_chars_bytes", Figure::unavailable("refused"));
         lower_derived(&mut figures);
         assert_eq!(figures["cores_used_max"].quality, Quality::LowerBound);
         assert_eq!(figures["hardware_ratio_mean"].quality, Quality::LowerBound);

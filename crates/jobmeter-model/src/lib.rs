@@ -5,14 +5,26 @@
 pub mod accumulate;
 pub mod calendar;
 pub mod event;
+pub mod figure_id;
+mod figures;
+pub mod format;
 pub mod grade;
+pub mod kinds;
 pub mod metric;
 pub mod replay;
+mod stat;
 pub mod summary;
 pub mod text;
+mod unit;
 pub mod units;
 pub mod verdict;
 
 pub use event::{Event, MarkKind, ProcessId, Sink};
-pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Scope, Unit};
-pub use summary::{Figure, Figures, Number, Quality, RunInfo, Summary, Verdict};
+pub use figure_id::FigureId;
+pub use figures::Figures;
+pub use format::Style;
+pub use kinds::{Mode, VerdictKind, WarningKind};
+pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Rate, Scope};
+pub use stat::Stat;
+pub use summary::{Figure, Number, Quality, RunInfo, Summary, Verdict};
+pub use unit::Unit;

@@ -3,6 +3,7 @@
 
 use crate::accumulate::{Accumulator, Divisors};
 use crate::event::{Event, Sink};
+use crate::kinds::{VerdictKind, WarningKind};
 use crate::metric::{Column, EntityKind, Scope};
 use crate::summary::{Overhead, RunInfo, SCHEMA_VERSION, Summary, Verdict, Warning};
 
@@ -38,7 +39,7 @@ impl Replay {
         run.ticks = self.sums.ticks;
         let mut warnings = self.sums.warnings;
         warnings.push(Warning {
-            kind: "no_trailer".to_owned(),
+            kind: WarningKind::NoTrailer,
             text: "the record has no last word: figures end with its last tick".to_owned(),
         });
         let mut scope = |scope| figures.scopes.remove(&scope).unwrap_or_default();
@@ -49,7 +50,7 @@ impl Replay {
             schema_version: SCHEMA_VERSION,
             run,
             verdict: Verdict {
-                kind: "crashed".to_owned(),
+                kind: VerdictKind::Crashed,
                 exit_code: None,
                 signal: None,
                 core_dumped: false,

@@ -1,6 +1,9 @@
 //! The summary of a run: figures with their quality, verdict, limits, warnings. One documented JSON schema.
 
-use crate::metric::Scope;
+pub use crate::figures::Figures;
+use crate::kinds::{Mode, VerdictKind, WarningKind};
+use crate::metric::{EntityKind, Metric, Scope};
+use crate::stat::Stat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -84,11 +87,6 @@ impl Figure {
     }
 }
 
-/// Figures by key. Counters give `KEY` (total), `KEY_per_s_max`, `KEY_per_s_mean`; CPU time gives
-/// `cores_used_max|mean` and `hardware_ratio_max|mean` instead of a rate; gauges give `KEY_max`, `KEY_mean`
-/// (and `KEY_min` for what is available). See docs/metrics.md, generated from the metric table.
-pub type Figures = BTreeMap<String, Figure>;
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EntityFigures {
     /// Hostile text: escape on output.
@@ -137,6 +135,32 @@ impl Summary {
             Scope::System => &self.system,
         }
     }
+
+    /// See [`Summary::scope`].
+    pub fn scope_mut(&mut self, scope: Scope) -> &mut Figures {
+        match scope {
+            Scope::Main => &mut self.main,
+            Scope::Descendants => &mut self.descendants,
+            Scope::Combined => &mut self.combined,
+            Scope::System => &mut self.system,
+        }
+    }
+
+    /// One figure of a scope.
+    pub fn get(&self, scope: Scope, metric: Metric, stat: Stat) -> Option<&Figure> {
+        self.scope(scope).get(metric, stat)
+    }
+
+    /// The devices of a kind.
+    pub fn devices(&self, kind: EntityKind) -> &[EntityFigures] {
+        match kind {
+            EntityKind::Core => &self.cores,
+            EntityKind::Disk => &self.disks,
+            EntityKind::Mount => &self.mounts,
+            EntityKind::Network => &self.networks,
+            EntityKind::Gpu => &self.gpus,
+        }
+    }
 }
 
 /// What was run, known when the run begins. Also the header of the run file.
@@ -145,8 +169,8 @@ pub struct RunInfo {
     /// Unique and sortable by time: `20261115T220212-1f3a9c`.
     pub id: String,
     pub jobmeter_version: String,
-    /// `run`, `attach`, `self` or `system`.
-    pub mode: String,
+    /// How it was measured.
+    pub mode: Mode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -180,9 +204,8 @@ pub struct RunInfo {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// `exited`, `signaled`, `oom_killed`, `timeout`, `detached` (we stopped looking), `crashed` (the record
-    /// ends without a word: jobmeter itself was killed), `unknown`.
-    pub kind: String,
+    /// How it ended.
+    pub kind: VerdictKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +240,9 @@ pub struct Source {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    pub kind: String,
+    /// What it is about.
+    pub kind: WarningKind,
+    /// One sentence for people.
     pub text: String,
 }
 

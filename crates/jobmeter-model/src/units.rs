@@ -1,4 +1,7 @@
-//! Values with units, both ways: `8GiB`, `250ms`, `1h30m`, `5%` in; human text out.
+//! Values with units as people write them: `8GiB`, `250ms`, `1h30m`, `5%`. The other way is [`crate::format`].
+
+use crate::format::{Style, format};
+use crate::unit::Unit;
 
 /// Why a value with a unit could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,72 +88,22 @@ pub fn parse_ratio(text: &str) -> Result<f64, UnitError> {
     }
 }
 
-fn scaled(value: f64, step: f64, units: &[&str]) -> String {
-    let mut value = value;
-    let mut index = 0;
-    while value >= step * 0.9995 && index + 1 < units.len() {
-        value /= step;
-        index += 1;
-    }
-    if index == 0 {
-        format!("{value:.0} {}", units[0])
-    } else {
-        format!("{} {}", three_digits(value), units[index])
-    }
-}
-
-/// Three significant digits: 3.21, 32.1, 321.
-fn three_digits(value: f64) -> String {
-    match value {
-        v if v < 9.995 => format!("{v:.2}"),
-        v if v < 99.95 => format!("{v:.1}"),
-        v => format!("{v:.0}"),
-    }
-}
-
 /// `3.21 GB`: decimal units, as storage and RAM are sold and the peers print.
 pub fn format_bytes(bytes: u64) -> String {
-    scaled(bytes as f64, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB"])
+    format(bytes as f64, Unit::Bytes, Style::Full)
 }
 
 /// `12.3 MB/s`.
 pub fn format_rate(bytes_per_s: f64) -> String {
-    format!("{}/s", scaled(bytes_per_s, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB"]))
+    format(bytes_per_s, Unit::BytesPerSecond, Style::Full)
 }
 
-/// `412 µs`, `1.52 s`, `3 min 20 s`, `2 h 05 min`, `3 d 4 h`.
+/// `412 µs`, `1.52 s`, `3 min 20 s`, `2 h 05 min`, `3 d 04 h`.
 pub fn format_duration_ns(ns: u64) -> String {
-    let seconds = ns as f64 / 1e9;
-    if ns < 1000 {
-        format!("{ns} ns")
-    } else if ns < 999_500 {
-        format!("{} µs", three_digits(ns as f64 / 1e3))
-    } else if ns < 999_500_000 {
-        format!("{} ms", three_digits(ns as f64 / 1e6))
-    } else if seconds < 59.95 {
-        format!("{} s", three_digits(seconds))
-    } else {
-        let whole = seconds.round() as u64;
-        match whole {
-            s if s < 3600 => format!("{} min {:02} s", s / 60, s % 60),
-            s if s < 86_400 => format!("{} h {:02} min", s / 3600, s % 3600 / 60),
-            s => format!("{} d {:02} h", s / 86_400, s % 86_400 / 3600),
-        }
-    }
+    format(ns as f64, Unit::Nanos, Style::Full)
 }
 
-/// `12,345,678`.
-pub fn format_count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
+pub use crate::format::count as format_count;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! How the job ended, in one sentence, with what the sentence rests on.
 
+use crate::kinds::VerdictKind;
 use crate::summary::Verdict;
 
 /// The number of SIGKILL, the same on every Linux.
@@ -49,27 +50,33 @@ pub fn of_status(status: i32, circumstances: &Circumstances) -> Verdict {
         let core = if core_dumped { ", core dumped" } else { "" };
         let named = signal_text(signal);
         if circumstances.oom_kills > 0 && signal == SIGKILL {
-            ("oom_killed", None, Some(signal), core_dumped, "killed for want of memory (OOM)".to_owned())
+            (
+                VerdictKind::OomKilled,
+                None,
+                Some(signal),
+                core_dumped,
+                "killed for want of memory (OOM)".to_owned(),
+            )
         } else {
-            ("signaled", None, Some(signal), core_dumped, format!("killed by {named}{core}"))
+            (VerdictKind::Signaled, None, Some(signal), core_dumped, format!("killed by {named}{core}"))
         }
     } else {
         let code = exit_code_of(status);
-        ("exited", Some(code), None, false, format!("exited with code {code}"))
+        (VerdictKind::Exited, Some(code), None, false, format!("exited with code {code}"))
     };
     if let Some(after_ns) = circumstances.timed_out_after_ns {
         let after = crate::units::format_duration_ns(after_ns);
         evidence.push(text);
         let text = format!("ended by its time limit of {after}");
-        return Verdict { kind: "timeout".to_owned(), exit_code, signal, core_dumped, text, evidence };
+        return Verdict { kind: VerdictKind::Timeout, exit_code, signal, core_dumped, text, evidence };
     }
-    Verdict { kind: kind.to_owned(), exit_code, signal, core_dumped, text, evidence }
+    Verdict { kind, exit_code, signal, core_dumped, text, evidence }
 }
 
 /// A run that we only watched, or stopped watching.
-pub fn of_watch(kind: &str, text: &str) -> Verdict {
+pub fn of_watch(kind: impl Into<VerdictKind>, text: &str) -> Verdict {
     Verdict {
-        kind: kind.to_owned(),
+        kind: kind.into(),
         exit_code: None,
         signal: None,
         core_dumped: false,
@@ -100,7 +107,7 @@ mod tests {
         let plain = Circumstances::default();
         assert_eq!(of_status(7 << 8, &plain).text, "exited with code 7");
         let segv = of_status(11 | 0x80, &plain);
-        assert_eq!((segv.kind.as_str(), segv.core_dumped), ("signaled", true));
+        assert_eq!((segv.kind, segv.core_dumped), (VerdictKind::Signaled, true));
         assert_eq!(segv.text, "killed by SIGSEGV (11), core dumped");
         let oom = of_status(9, &Circumstances { oom_kills: 1, ..Circumstances::default() });
         assert_eq!(oom.kind, "oom_killed");

@@ -14,7 +14,7 @@ use jobmeter_engine::run::session::{Ended, Session, SessionConfig};
 use jobmeter_engine::run::supervise;
 use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra};
 use jobmeter_model::summary::Limits;
-use jobmeter_model::{Column, Event, MarkKind, RunInfo, Sink, Summary};
+use jobmeter_model::{Column, Event, MarkKind, Mode, RunInfo, Sink, Summary};
 use jobmeter_record::{RecordError, SharedBuffer, Writer};
 use std::cell::RefCell;
 use std::io;
@@ -291,7 +291,7 @@ fn run_info(options: &Options, facts: Facts) -> RunInfo {
     RunInfo {
         id: jobmeter_record::id::new_run_id(started_unix_ns),
         jobmeter_version: env!("CARGO_PKG_VERSION").to_owned(),
-        mode: if options.pid.is_none() { "self" } else { "attach" }.to_owned(),
+        mode: if options.pid.is_none() { Mode::Own } else { Mode::Attach },
         name: options.name.as_deref().map(jobmeter_record::redact::text),
         command: facts.command,
         cwd: facts.cwd,

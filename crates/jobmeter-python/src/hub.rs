@@ -60,7 +60,7 @@ impl Ticket {
     /// From now on marks go to this session too.
     pub(crate) fn give(&mut self, session: &Arc<Session>) {
         if let Some(text) = self.doubt.take() {
-            session.warn("marks", text);
+            session.warn(jobmeter_model::WarningKind::Marks, text);
         }
         lock().members.push(Arc::downgrade(session));
     }

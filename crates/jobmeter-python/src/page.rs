@@ -2,7 +2,7 @@
 
 use crate::guidance::Guidance;
 use jobmeter_model::replay::Replay;
-use jobmeter_model::{Column, Metric, RunInfo, Scope, Sink, Summary};
+use jobmeter_model::{Column, Metric, Mode, RunInfo, Scope, Sink, Summary, VerdictKind, WarningKind};
 use jobmeter_record::Run;
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::text::Style;
@@ -64,7 +64,7 @@ pub(crate) fn page_of_rows(
         }
         let info = RunInfo {
             name: Some(format!("process {pid}")),
-            mode: "attach".to_owned(),
+            mode: Mode::Attach,
             pid,
             started_unix_ns,
             system_cores,
@@ -73,8 +73,8 @@ pub(crate) fn page_of_rows(
         };
         let mut summary = replay.summary(&info);
         // Rows that were kept are all there was; nothing is missing at their end.
-        summary.warnings.retain(|warning| warning.kind != "no_trailer");
-        summary.verdict.kind = "detached".to_owned();
+        summary.warnings.retain(|warning| warning.kind != WarningKind::NoTrailer);
+        summary.verdict.kind = VerdictKind::Detached;
         summary.verdict.text = "measured until the tracker was stopped".to_owned();
         summary.verdict.evidence.clear();
         finish(builder, summary, &guidance)

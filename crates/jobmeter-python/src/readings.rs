@@ -53,6 +53,13 @@ struct ProcessReading {
     gpus: Option<Arc<GpuSnapshot>>,
 }
 
+/// The kernel-mode part of the CPU time, by the proportion that `stat` shows.
+fn system_part_ns(process: &Process) -> u64 {
+    let (user, system) = (process.stat.user_ticks, process.stat.system_ticks);
+    let share = u128::from(process.cpu_ns) * u128::from(system);
+    share.checked_div(u128::from(user + system)).unwrap_or_default() as u64
+}
+
 impl ProcessReading {
     fn take(pid: i32, children: bool) -> Option<ProcessReading> {
         let mut tree = Tree::new(None);
@@ -86,7 +93,7 @@ impl ProcessReading {
     }
 
     fn add(&mut self, process: &Process, scale: Scale) {
-        let system_ns = process.system_ns();
+        let system_ns = system_part_ns(process);
         self.system_ns += system_ns + process.stat.children_system_ticks * scale.tick_ns;
         self.user_ns += process.cpu_ns - system_ns + process.stat.children_user_ticks * scale.tick_ns;
         self.rss_bytes += process.rss_bytes;

@@ -4,9 +4,9 @@ use crate::frame::FrameKind;
 use crate::limits::READ_LIMIT_VARIABLE;
 use crate::reader::Run;
 use crate::source::Step;
-use jobmeter_model::Summary;
 use jobmeter_model::replay::Replay;
 use jobmeter_model::summary::Warning;
+use jobmeter_model::{Summary, WarningKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DamageKind {
@@ -31,10 +31,10 @@ impl Damage {
     pub fn warning(&self) -> Option<Warning> {
         let kind = match self.kind {
             DamageKind::CutOff => return None,
-            DamageKind::Damaged => "damaged_record",
-            DamageKind::TooLarge => "record_limit",
+            DamageKind::Damaged => WarningKind::DamagedRecord,
+            DamageKind::TooLarge => WarningKind::RecordLimit,
         };
-        Some(Warning { kind: kind.to_owned(), text: self.to_string() })
+        Some(Warning { kind, text: self.to_string() })
     }
 }
 

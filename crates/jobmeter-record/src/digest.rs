@@ -1,13 +1,13 @@
 //! What a listing shows of a run, small enough to be read with one look at the end of the file.
 
-use jobmeter_model::{RunInfo, Summary};
+use jobmeter_model::{Metric, Mode, RunInfo, Stat, Summary, VerdictKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
     pub id: String,
-    pub mode: String,
+    pub mode: Mode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -22,7 +22,7 @@ pub struct Digest {
     /// `None` while the run goes on or after a crash.
     pub wall_ns: Option<u64>,
     /// Kind of the verdict; `None` while the run goes on or after a crash.
-    pub verdict: Option<String>,
+    pub verdict: Option<VerdictKind>,
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
     /// CPU time of main and descendants.
@@ -53,14 +53,13 @@ impl Digest {
     }
 
     pub fn of(summary: &Summary) -> Digest {
-        let figure = |key: &str| summary.combined.get(key).and_then(|figure| figure.as_u64());
         Digest {
             wall_ns: summary.run.wall_ns,
             verdict: Some(summary.verdict.kind.clone()),
             exit_code: summary.verdict.exit_code,
             signal: summary.verdict.signal,
-            cpu_ns: figure("cpu_ns"),
-            peak_rss_bytes: figure("rss_bytes_max"),
+            cpu_ns: summary.combined.whole(Metric::CpuNs, Stat::Total),
+            peak_rss_bytes: summary.combined.whole(Metric::RssBytes, Stat::Max),
             ..Digest::of_unfinished(&summary.run)
         }
     }

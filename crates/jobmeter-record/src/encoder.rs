@@ -6,7 +6,7 @@ use crate::lane::usual_quantum;
 use crate::redact;
 use crate::tick::TickCodec;
 use crate::varint;
-use jobmeter_model::{Column, Event};
+use jobmeter_model::{Column, Event, WarningKind};
 
 /// Length, kind and checksum of a frame, at most.
 const FRAME_BYTES: u64 = 4 + 1 + 4;
@@ -82,7 +82,7 @@ impl Encoder {
         if self.scratch.len() >= MAX_FRAME {
             let text = format!("an event of {} bytes was left out of the record", self.scratch.len());
             self.scratch = Vec::new();
-            let warning = Event::Warning { t_ns: 0, kind: "record".to_owned(), text };
+            let warning = Event::Warning { t_ns: 0, kind: WarningKind::Record, text };
             encode_event(&mut self.scratch, &warning);
         }
         self.scratch.len() as u64 + FRAME_BYTES

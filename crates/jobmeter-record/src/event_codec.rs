@@ -77,7 +77,7 @@ pub(crate) fn encode_event(out: &mut Vec<u8>, event: &Event) {
         }
         Event::Warning { t_ns, kind, text } => {
             begin(out, WARNING, *t_ns);
-            put_text(out, kind);
+            put_text(out, kind.as_str());
             put_text(out, text);
         }
         Event::Settle { t_ns, values } => {
@@ -158,7 +158,7 @@ fn decode_known(tag: u8, cursor: &mut Cursor<'_>) -> Option<Event> {
             let (pid, tid) = (cursor.i32()?, cursor.i32()?);
             Event::Mark { t_ns, name: cursor.text()?.to_owned(), kind, pid, tid }
         }
-        WARNING => Event::Warning { t_ns, kind: cursor.text()?.to_owned(), text: cursor.text()?.to_owned() },
+        WARNING => Event::Warning { t_ns, kind: cursor.text()?.into(), text: cursor.text()?.to_owned() },
         SETTLE => {
             let count = cursor.varint()?;
             let mut values = Vec::new();

@@ -11,8 +11,8 @@ fn bytes() -> Vec<u8> {
 fn told(bytes: Vec<u8>) -> (String, Vec<String>, Option<DamageKind>) {
     let run = Run::from_bytes(bytes).expect("a run");
     let summary = run.told_summary();
-    let kinds = summary.warnings.into_iter().map(|warning| warning.kind).collect();
-    (summary.verdict.kind, kinds, run.find_damage().map(|damage| damage.kind))
+    let kinds = summary.warnings.into_iter().map(|warning| warning.kind.to_string()).collect();
+    (summary.verdict.kind.to_string(), kinds, run.find_damage().map(|damage| damage.kind))
 }
 
 #[test]

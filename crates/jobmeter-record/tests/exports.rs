@@ -250,7 +250,7 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(t_ns, kind)| Event::Mark { t_ns, name: "p".to_owned(), kind, pid: 1, tid: 1 }),
         (any::<u64>(), hostile_text(), hostile_text()).prop_map(|(t_ns, kind, text)| Event::Warning {
             t_ns,
-            kind,
+            kind: kind.into(),
             text
         }),
         (any::<u64>(), id, any::<[Option<u64>; 4]>(), any::<Option<i32>>()).prop_map(

@@ -12,9 +12,9 @@ fn fixture(name: &str) -> Run {
 /// Verdict, wall time, ticks, CPU time and peak memory of the job.
 fn figures(run: &Run) -> (String, Option<u64>, u64, Option<u64>, Option<u64>) {
     let summary = run.told_summary();
-    let figure = |key: &str| summary.combined.get(key).and_then(|figure| figure.as_u64());
+    let figure = |key: &str| summary.combined.by_key(key).and_then(|figure| figure.as_u64());
     (
-        summary.verdict.kind.clone(),
+        summary.verdict.kind.to_string(),
         summary.run.wall_ns,
         summary.run.ticks,
         figure("cpu_ns"),
@@ -58,7 +58,8 @@ fn version_1_of_a_run_that_was_cut_off_is_crashed_and_not_damaged() {
     let run = fixture("v1-cut-off.jobmeter");
     let told = ("crashed".to_owned(), Some(495_289_958), 10, Some(8_728_000), Some(4_349_952));
     assert_eq!(figures(&run), told);
-    let kinds: Vec<String> = run.told_summary().warnings.into_iter().map(|warning| warning.kind).collect();
+    let kinds: Vec<String> =
+        run.told_summary().warnings.into_iter().map(|warning| warning.kind.to_string()).collect();
     assert_eq!(kinds, ["no_trailer"]);
     assert_eq!(run.find_damage().map(|damage| damage.kind), Some(DamageKind::CutOff));
 }

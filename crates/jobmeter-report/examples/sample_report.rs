@@ -3,8 +3,7 @@
 mod synthetic;
 
 use jobmeter_model::{Column, Event, Metric, Scope, Sink, Verdict};
-use jobmeter_report::data::Measure;
-use jobmeter_report::{RunData, format, html, plot};
+use jobmeter_report::{RunData, html, plot};
 use std::path::Path;
 use synthetic::Plan;
 
@@ -113,42 +112,7 @@ fn expected() -> String {
         format!("{{\"t_s\": {}, \"bytes\": {bytes}}}", t_ns as f64 / 1e9)
     };
     let (short, sample) = (peak(&short()), peak(&Plan::default()));
-    format!("{{\"short\": {short}, \"sample\": {sample}, \"formats\": {}}}\n", formats())
-}
-
-/// Numbers as the text shows them: the charts must show the same.
-fn formats() -> String {
-    let values = [
-        0.0, 0.0004, 0.042_13, 0.999_6, 1.0, 2.5, 9.996, 27.49, 99.96, 123.4, 999.6, 1_204.4, 1.5e6, 12.85e9,
-    ];
-    let kinds = [
-        ("bytes", Measure::Bytes),
-        ("bytes_per_second", Measure::BytesPerSecond),
-        ("cores", Measure::Cores),
-        ("ratio", Measure::Ratio),
-        ("count", Measure::Count),
-        ("watts", Measure::Watts),
-        ("celsius", Measure::Celsius),
-    ];
-    let mut rows = Vec::new();
-    for (name, kind) in kinds {
-        for value in values {
-            rows.push(format!("[\"{name}\", {value:?}, {:?}]", format::measure(kind, value)));
-        }
-    }
-    for ns in [
-        0,
-        12_300,
-        45_600_000,
-        999_600_000,
-        12_340_000_000,
-        187_000_000_000,
-        5_025_000_000_000,
-        200_000_000_000_000,
-    ] {
-        rows.push(format!("[\"duration\", {:?}, {:?}]", ns as f64 / 1e9, format::duration(ns)));
-    }
-    format!("[{}]", rows.join(", "))
+    format!("{{\"short\": {short}, \"sample\": {sample}}}\n")
 }
 
 fn page(path: &Path, runs: &[RunData]) -> Result<(), Box<dyn std::error::Error>> {

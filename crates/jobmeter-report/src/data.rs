@@ -1,7 +1,7 @@
 //! What the plots and the report are made of: data of a run, already reduced to what fits a screen.
 //! Nothing here opens a file; [`crate::downsample::SeriesBuilder`] fills it from the stream of a run.
 
-use jobmeter_model::{Column, Kind, Metric, Summary, Unit};
+use jobmeter_model::{Column, Summary, Unit};
 use jobmeter_record::table::Phase;
 use serde::Serialize;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct RunData {
 pub struct Series {
     pub column: Column,
     /// Whether the values are levels or rates of a counter, and in what.
-    pub measure: Measure,
+    pub measure: Unit,
     /// Nanoseconds since the run began: the middle of each bucket.
     pub t_ns: Arc<[u64]>,
     pub points: Vec<Option<Point>>,
@@ -73,58 +73,6 @@ impl Point {
 pub struct Peak {
     pub t_ns: u64,
     pub value: f64,
-}
-
-/// The quantity that a chart's axis carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Cores in use: nanoseconds of CPU per nanosecond of time.
-    Cores,
-    Bytes,
-    BytesPerSecond,
-    Count,
-    CountPerSecond,
-    /// A share of time or of a device, 1 is all of it.
-    Ratio,
-    Watts,
-    Celsius,
-    Hertz,
-    Plain,
-}
-
-impl Measure {
-    /// The measure of a column, and the factor that turns its stored integers (for counters: per second) into it.
-    pub fn of(metric: Metric) -> (Measure, f64) {
-        let info = metric.info();
-        let share_of_time = matches!(
-            metric,
-            Metric::PsiCpuSomeNs
-                | Metric::PsiMemorySomeNs
-                | Metric::PsiMemoryFullNs
-                | Metric::PsiIoSomeNs
-                | Metric::PsiIoFullNs
-                | Metric::CoreBusyNs
-        );
-        match (info.kind, info.unit) {
-            (Kind::Counter, Unit::Nanos) if share_of_time => (Measure::Ratio, 1e-9),
-            (Kind::Counter, Unit::Nanos) => (Measure::Cores, 1e-9),
-            (Kind::Counter, Unit::Bytes) => (Measure::BytesPerSecond, 1.0),
-            (Kind::Counter, Unit::Microjoules) => (Measure::Watts, 1e-6),
-            (Kind::Counter, _) => (Measure::CountPerSecond, 1.0),
-            (Kind::Gauge, Unit::Bytes) => (Measure::Bytes, 1.0),
-            (Kind::Gauge, Unit::Count) => (Measure::Count, 1.0),
-            (Kind::Gauge, Unit::Ppm) => (Measure::Ratio, 1e-6),
-            (Kind::Gauge, Unit::Milli) => (Measure::Plain, 1e-3),
-            (Kind::Gauge, Unit::Milliwatts) => (Measure::Watts, 1e-3),
-            (Kind::Gauge, Unit::Millicelsius) => (Measure::Celsius, 1e-3),
-            (Kind::Gauge, Unit::Hertz) => (Measure::Hertz, 1.0),
-            (Kind::Gauge, Unit::BytesPerSecond) => (Measure::BytesPerSecond, 1.0),
-            (Kind::Gauge, Unit::Nanos) => (Measure::Plain, 1e-9),
-            (Kind::Gauge, Unit::Microjoules) => (Measure::Plain, 1e-6),
-            (Kind::Gauge, Unit::Bits) => (Measure::Plain, 1.0),
-        }
-    }
 }
 
 /// One stretch of a phase. Open at the end where the run ended first.

@@ -11,8 +11,9 @@ mod stats;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::data::{Measure, Peak, Point, RunData, Series};
+use crate::data::{Peak, Point, RunData, Series};
 use events::EventLog;
+use jobmeter_model::Unit;
 use jobmeter_model::accumulate::{RATE_WINDOW_NS, most_per_s};
 use jobmeter_model::{Column, Event, Kind, Sink, Summary};
 use jobmeter_record::table::PhaseBuilder;
@@ -58,7 +59,7 @@ struct Reading {
 
 struct Track {
     column: Column,
-    measure: Measure,
+    measure: Unit,
     factor: f64,
     counter: bool,
     /// The reading that the next difference is taken from.
@@ -161,7 +162,7 @@ impl SeriesBuilder {
 
 impl Sink for SeriesBuilder {
     fn define(&mut self, column: &Column) {
-        let (measure, factor) = Measure::of(column.metric);
+        let (measure, factor) = column.metric.info().series();
         self.phases.define(column);
         self.tracks.push(Track {
             column: column.clone(),

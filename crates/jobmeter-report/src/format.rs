@@ -1,115 +1,26 @@
 //! Numbers for people, and strings of the job made harmless to look at.
 
-use crate::data::Measure;
+use jobmeter_model::Unit;
+pub use jobmeter_model::format::{Style, count, format, number};
 
-const BYTE_UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-
-/// About three significant digits: `0.042`, `3.14`, `27.5`, `1,204`.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 {
-        "0".to_owned()
-    } else if size >= 1e15 {
-        format!("{value:.2e}")
-    } else if size >= 99.95 {
-        grouped(value.round() as i64)
-    } else if size >= 9.995 {
-        trimmed(format!("{value:.1}"))
-    } else if size >= 0.0995 {
-        trimmed(format!("{value:.2}"))
-    } else if size >= 0.0005 {
-        trimmed(format!("{value:.4}"))
-    } else {
-        format!("{value:.1e}")
-    }
+/// `3.21 GB`.
+pub fn bytes(value: u64) -> String {
+    format(value as f64, Unit::Bytes, Style::Full)
 }
 
-fn trimmed(text: String) -> String {
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// Thousands set apart: `1,204,991`.
-pub fn grouped(value: i64) -> String {
-    let digits = value.unsigned_abs().to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if value < 0 {
-        out.push('-');
-    }
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// In powers of 1000, as the summary has them.
-pub fn bytes(value: f64) -> String {
-    let mut value = value;
-    let mut unit = 0;
-    while value.abs() >= 999.5 && unit + 1 < BYTE_UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{} B", number(value.round()))
-    } else {
-        format!("{} {}", number(value), BYTE_UNITS[unit])
-    }
-}
-
-/// `840 J`, `12.5 kJ`, `3.2 MJ`.
-pub fn energy(microjoules: u64) -> String {
-    let joules = microjoules as f64 / 1e6;
-    match joules {
-        joules if joules < 999.5 => format!("{} J", number(joules)),
-        joules if joules < 999.5e3 => format!("{} kJ", number(joules / 1e3)),
-        joules => format!("{} MJ", number(joules / 1e6)),
-    }
-}
-
-/// `18 ms`, `4.21 s`, `3 min 07 s`, `2 h 14 min`, `3 d 04 h`.
+/// `4.21 s`, `3 min 07 s`.
 pub fn duration(ns: u64) -> String {
-    let seconds = ns as f64 / 1e9;
-    if ns == 0 {
-        return "0 s".to_owned();
-    }
-    if seconds < 1e-6 {
-        return format!("{ns} ns");
-    }
-    if seconds < 1e-3 {
-        return format!("{} µs", number(seconds * 1e6));
-    }
-    if seconds < 0.9995 {
-        return format!("{} ms", number(seconds * 1e3));
-    }
-    if seconds < 99.95 {
-        return format!("{} s", number(seconds));
-    }
-    let whole = seconds.round() as u64;
-    let (days, hours, minutes, rest) = (whole / 86_400, whole / 3_600 % 24, whole / 60 % 60, whole % 60);
-    if days > 0 {
-        format!("{days} d {hours:02} h")
-    } else if hours > 0 {
-        format!("{hours} h {minutes:02} min")
-    } else {
-        format!("{minutes} min {rest:02} s")
-    }
+    format(ns as f64, Unit::Nanos, Style::Full)
 }
 
-pub fn measure(kind: Measure, value: f64) -> String {
-    match kind {
-        Measure::Cores => number(value),
-        Measure::Bytes => bytes(value),
-        Measure::BytesPerSecond => format!("{}/s", bytes(value)),
-        Measure::Count | Measure::Plain => number(value),
-        Measure::CountPerSecond => format!("{}/s", number(value)),
-        Measure::Ratio => format!("{} %", number(value * 100.0)),
-        Measure::Watts => format!("{} W", number(value)),
-        Measure::Celsius => format!("{} °C", number(value)),
-        Measure::Hertz => format!("{} MHz", number(value / 1e6)),
-    }
+/// A value of a chart; its title says whether it counts cores.
+pub fn measure(unit: Unit, value: f64) -> String {
+    format(value, unit, if unit == Unit::Cores { Style::Bare } else { Style::Full })
+}
+
+/// Cores where the word stands beside the number.
+pub fn cores(value: f64) -> String {
+    format(value, Unit::Cores, Style::Bare)
 }
 
 /// UTC to the second: `2026-11-15 22:02:12 UTC`.
@@ -149,7 +60,7 @@ pub fn visible(text: &str, limit: usize) -> String {
     }
     let left = chars.count();
     if left > 0 {
-        out.push_str(&format!("… ({} more characters)", grouped(left as i64)));
+        out.push_str(&format!("… ({} more characters)", count(left as u64)));
     }
     out
 }
@@ -182,20 +93,6 @@ pub fn command_line(arguments: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_keep_three_digits() {
-        let cases =
-            [(0.0, "0"), (0.0421, "0.0421"), (3.456, "3.46"), (27.49, "27.5"), (1204.4, "1,204"), (2.0, "2")];
-        for (value, text) in cases {
-            assert_eq!(number(value), text);
-        }
-        assert_eq!(bytes(1536.0), "1.54 kB");
-        assert_eq!(bytes(999.9 * 1000.0), "1 MB");
-        assert_eq!(duration(187_000_000_000), "3 min 07 s");
-        assert_eq!(duration(8_040_000_000_000), "2 h 14 min");
-        assert_eq!(duration(18_000_000), "18 ms");
-    }
 
     #[test]
     fn dates_agree_with_known_days() {

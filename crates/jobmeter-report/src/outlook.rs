@@ -6,7 +6,7 @@ use jobmeter_insight::advice::{Advice, Item, Outlook};
 use jobmeter_insight::catalogue::Offer;
 use jobmeter_insight::cost::{Comparison, RunCost};
 use jobmeter_insight::schedulers::{self, Format};
-use jobmeter_insight::units::{show_bytes, show_money, show_seconds};
+use jobmeter_insight::units::{show_bytes, show_capacity, show_money, show_seconds};
 
 const PRICE_UNKNOWN: &str = "What this server costs is not known; a price per hour or an instance type, given to the report, adds it.";
 
@@ -29,11 +29,11 @@ impl AdviceBlock {
     }
 }
 
-/// The amounts alone, in one line: `8 cores, 13 GiB, 2 GPUs, 1 h 15 min`.
+/// The amounts alone, in one line: `8 cores, 14.0 GB of RAM, 2 GPUs, 1 h 15 min`.
 fn headline(advice: &Advice) -> String {
     let amount = |item: &Item| item.value.filter(|value| *value > 0);
     let counted = |value: u64, word: &str| {
-        format!("{} {word}{}", format::grouped(value as i64), if value == 1 { "" } else { "s" })
+        format!("{} {word}{}", format::count(value), if value == 1 { "" } else { "s" })
     };
     let parts = [
         amount(&advice.cores).map(|cores| counted(cores, "core")),
@@ -45,10 +45,9 @@ fn headline(advice: &Advice) -> String {
 }
 
 fn lines(advice: &Advice) -> Vec<String> {
-    // In the binary units of the schedulers, as the reason beside it.
     let bytes = |value: u64| show_bytes(value as f64);
     let seconds = |value: u64| format::duration(value.saturating_mul(1_000_000_000));
-    let plain = |value: u64| format::grouped(value as i64);
+    let plain = |value: u64| format::count(value);
     let line = |name: &str, item: &Item, show: &dyn Fn(u64) -> String| {
         item.value.filter(|value| *value > 0).map(|value| format!("{name} {}: {}", show(value), item.why))
     };
@@ -96,12 +95,12 @@ impl ServerBlock {
 fn described(offer: &Offer) -> String {
     let gpu = match (&offer.gpu_model, offer.vram_bytes) {
         (Some(model), Some(vram)) => {
-            format!(", {} × {model} with {} each", offer.gpu_count, show_bytes(vram as f64))
+            format!(", {} × {model} with {} each", offer.gpu_count, show_capacity(vram))
         }
         (Some(model), None) => format!(", {} × {model}", offer.gpu_count),
         (None, _) => String::new(),
     };
-    let memory = show_bytes(offer.memory_bytes as f64);
+    let memory = show_capacity(offer.memory_bytes);
     format!("{}/{} ({} vCPU, {memory}{gpu}, {})", offer.vendor, offer.type_name, offer.vcpus, offer.arch)
 }
 

@@ -1,15 +1,16 @@
 //! Which series share a chart. One table for the plots, the report and the comparison, so that a line means
 //! the same wherever it is drawn.
 
-use crate::data::{Measure, RunData, Series};
+use crate::data::{RunData, Series};
 use jobmeter_insight::gpus;
-use jobmeter_model::{EntityKind, Metric, Scope};
+use jobmeter_model::Unit;
+use jobmeter_model::{EntityKind, Metric, Scope, Stat};
 
 /// One chart of one run.
 pub struct Panel<'a> {
     pub id: &'static str,
     pub title: &'static str,
-    pub measure: Measure,
+    pub measure: Unit,
     pub lines: Vec<Line<'a>>,
     /// Horizontal lines: what the job may use.
     pub limits: Vec<Limit>,
@@ -60,7 +61,7 @@ pub struct Limit {
 struct Spec {
     id: &'static str,
     title: &'static str,
-    measure: Measure,
+    measure: Unit,
     lines: &'static [LineSpec],
 }
 
@@ -90,7 +91,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "cpu",
         title: "CPU, cores in use",
-        measure: Measure::Cores,
+        measure: Unit::Cores,
         lines: &[
             line(S::Combined, M::CpuNs, "Job", Job, true),
             line(S::Main, M::CpuNs, "Main process", Main, true),
@@ -104,7 +105,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "ram",
         title: "RAM",
-        measure: Measure::Bytes,
+        measure: Unit::Bytes,
         lines: &[
             line(S::Combined, M::RssBytes, "Job", Job, true),
             line(S::Main, M::RssBytes, "Main process", Main, true),
@@ -119,7 +120,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "gpu",
         title: "GPU, share of time busy",
-        measure: Measure::Ratio,
+        measure: Unit::Ratio,
         lines: &[
             line(S::Combined, M::GpuBusyPpm, "Job, all GPUs", Job, true),
             each(M::GpuBusyPpm, "", Other(0), true),
@@ -129,7 +130,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "gpu-ram",
         title: "GPU RAM",
-        measure: Measure::Bytes,
+        measure: Unit::Bytes,
         lines: &[
             line(S::Combined, M::GpuMemoryBytes, "Job, all GPUs", Job, true),
             each(M::GpuMemoryBytes, "", Other(0), true),
@@ -138,7 +139,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "io",
         title: "Storage of the job",
-        measure: Measure::BytesPerSecond,
+        measure: Unit::BytesPerSecond,
         lines: &[
             line(S::Combined, M::ReadStorageBytes, "Read", Job, true),
             line(S::Combined, M::WriteStorageBytes, "Written", Other(0), true),
@@ -149,7 +150,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "disk",
         title: "Disks of the machine",
-        measure: Measure::BytesPerSecond,
+        measure: Unit::BytesPerSecond,
         lines: &[
             line(S::System, M::DiskReadBytes, "Read", Job, true),
             line(S::System, M::DiskWriteBytes, "Written", Other(0), true),
@@ -160,7 +161,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "net",
         title: "Network of the machine",
-        measure: Measure::BytesPerSecond,
+        measure: Unit::BytesPerSecond,
         lines: &[
             line(S::System, M::NetReceiveBytes, "Received", Job, true),
             line(S::System, M::NetTransmitBytes, "Sent", Other(0), true),
@@ -171,7 +172,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "psi",
         title: "Pressure, share of time tasks waited",
-        measure: Measure::Ratio,
+        measure: Unit::Ratio,
         lines: &[
             line(S::System, M::PsiCpuSomeNs, "For CPU", Job, true),
             line(S::System, M::PsiMemorySomeNs, "For memory", Other(3), true),
@@ -183,7 +184,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "tasks",
         title: "Processes and threads of the job",
-        measure: Measure::Count,
+        measure: Unit::Count,
         lines: &[
             line(S::Combined, M::Processes, "Processes", Job, true),
             line(S::Combined, M::Threads, "Threads", Other(0), true),
@@ -192,7 +193,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "power",
         title: "Power",
-        measure: Measure::Watts,
+        measure: Unit::Watts,
         lines: &[
             line(S::System, M::EnergyPackageUj, "CPU packages", Job, true),
             line(S::System, M::EnergyDramUj, "DRAM", Other(4), true),
@@ -202,7 +203,7 @@ const SPECS: &[Spec] = &[
     Spec {
         id: "temperature",
         title: "GPU temperature",
-        measure: Measure::Celsius,
+        measure: Unit::Celsius,
         lines: &[each(M::GpuTemperatureMc, "", Other(0), true)],
     },
 ];
@@ -323,9 +324,8 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
         }
         "ram" => {
             add("Memory limit", summary.limits.cgroup_memory_bytes.map(|value| value as f64));
-            let machine =
-                summary.system.get("memory_total_bytes_max").or(summary.system.get("memory_total_bytes"));
-            add("Memory of the machine", machine.and_then(|figure| figure.as_f64()));
+            let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
+            add("Memory of the machine", machine);
         }
         "gpu-ram" => {
             let totals = run.series.iter().filter(|series| {
@@ -334,7 +334,7 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
             let each: Vec<f64> = totals.filter_map(|series| Some(series.peak?.value)).collect();
             let one = each.iter().copied().fold(0.0, f64::max);
             add(if each.len() == 1 { "Memory of the GPU" } else { "Memory of one GPU" }, Some(one));
-            let all = run.summary.system.get("gpu_memory_total_bytes_max").and_then(|figure| figure.as_f64());
+            let all = run.summary.system.value(Metric::GpuMemoryTotalBytes, Stat::Max);
             add("Memory of all GPUs", all.filter(|all| each.len() > 1 && *all > one));
         }
         _ => {}
@@ -344,6 +344,6 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
 
 /// The upper bound of the peak, as in the summary.
 fn memory_bound(run: &RunData) -> Option<Limit> {
-    let peak = run.summary.combined.get("rss_bytes_max")?;
+    let peak = run.summary.combined.get(Metric::RssBytes, Stat::Max)?;
     Some(Limit { label: "Peak is below", value: peak.upper?.as_f64() }).filter(|limit| limit.value > 0.0)
 }

@@ -75,7 +75,7 @@ fn figures_come_first_with_their_quality() {
 fn unknown_is_a_dash_and_never_zero() {
     let mut run = synthetic::run(&Plan { ticks: 20, processes: 1, ..Plan::default() });
     let missing = jobmeter_model::Figure::unavailable("not readable here");
-    run.summary.combined.insert("rss_bytes_max".into(), missing);
+    run.summary.combined.set_by_key("rss_bytes_max", missing);
     let page = html::render_static(&[run]).expect("a page");
     let tile = page.split("Peak memory").nth(1).expect("the tile");
     let tile = &tile[..tile.find("</div>").expect("its end")];
@@ -104,8 +104,8 @@ fn outlook(present: Option<&str>) -> Outlook {
     let mut summary = synthetic::summary(&Plan { gpu: false, ..Plan::default() });
     summary.run.wall_ns = Some(3_000_000_000_000);
     let figure = |value: f64| Figure::float(value, Quality::Exact);
-    summary.combined.insert("cores_used_mean".into(), figure(3.1));
-    summary.system.insert("cores_used_mean".into(), figure(9.0));
+    summary.combined.set_by_key("cores_used_mean", figure(3.1));
+    summary.system.set_by_key("cores_used_mean", figure(9.0));
     let rate = present.map(|price| Rate::parse(price).expect("a price"));
     let (catalogue, wishes) = (Catalogue::embedded(), Filters::default());
     advice::outlook(&[summary], &advice::Options::default(), catalogue, &wishes, rate.as_ref())

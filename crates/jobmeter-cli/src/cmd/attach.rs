@@ -9,6 +9,7 @@ use jobmeter_engine::linux::cgroup::Membership;
 use jobmeter_engine::run::attach::{self, Watch};
 use jobmeter_engine::run::supervise::job_limits;
 use jobmeter_model::units::parse_duration_ns;
+use jobmeter_model::{Mode, WarningKind};
 use std::path::Path;
 
 #[derive(Debug, clap::Args)]
@@ -38,14 +39,14 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
         Watch::start(args.pid, args.measure.interval, args.duration).map_err(|error| error.to_string())?;
     crate::platform::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
-    let info = args.measure.info("attach", &attach::command_of(args.pid), args.pid, &limits);
+    let info = args.measure.info(Mode::Attach, &attach::command_of(args.pid), args.pid, &limits);
     let gpus = args.measure.gpu.start(GpuJob::Attached(args.pid));
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
         watch.meter.add_sink(Box::new(record.writer.clone()));
     }
     if let Some(text) = trouble {
-        watch.meter.warn("record", text);
+        watch.meter.warn(WarningKind::Record, text);
     }
     let no_gpu = gpus.add_to(&mut watch.meter);
     let end = watch.run();

@@ -7,6 +7,7 @@ use jobmeter_engine::linux::elevated::is_elevated;
 use jobmeter_engine::linux::sys::{Helper, charge_helper};
 use jobmeter_engine::meter::Meter;
 use jobmeter_gpu::{Brand, GpuConfig, GpuError, GpuExtra, GpuMonitor, JobEnv, PowercapExtra};
+use jobmeter_model::WarningKind;
 use jobmeter_model::summary::Summary;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -114,7 +115,7 @@ impl Started {
                 meter.add_extra(Box::new(extra));
             }
             Ok(None) => return true,
-            Err(error) => meter.warn("gpu", error.to_string()),
+            Err(error) => meter.warn(WarningKind::Gpu, error.to_string()),
         }
         false
     }

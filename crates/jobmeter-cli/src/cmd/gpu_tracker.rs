@@ -19,6 +19,7 @@ use jobmeter_engine::run::supervise::{Outcome, Supervisor};
 use jobmeter_gpu::{GpuExtra, Listing};
 use jobmeter_model::summary::RunInfo;
 use jobmeter_model::text::printable;
+use jobmeter_model::{Mode, WarningKind};
 use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -148,7 +149,7 @@ fn measure(
 ) -> Result<(), CompatError> {
     let started_unix_ns = realtime_ns().saturating_sub(supervisor.meter.elapsed_ns());
     let info = RunInfo {
-        mode: "run".to_owned(),
+        mode: Mode::Run,
         pid: supervisor.pid().get(),
         started_unix_ns,
         interval_ns: Some(settings.interval_ns),
@@ -197,7 +198,7 @@ fn watch_gpus(supervisor: &mut Supervisor<'_>, look: &mut Look) -> Option<Listin
             None
         }
         Err(error) => {
-            supervisor.meter.warn("gpu", error.to_string());
+            supervisor.meter.warn(WarningKind::Gpu, error.to_string());
             None
         }
     }

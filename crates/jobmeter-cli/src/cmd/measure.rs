@@ -8,6 +8,7 @@ use jobmeter_engine::linux::control::Pid;
 use jobmeter_engine::linux::sys::{Helper, charge_helper};
 use jobmeter_engine::run::supervise::usable_cores;
 use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
+use jobmeter_model::{Mode, WarningKind};
 use jobmeter_record::USUAL_LIMIT_BYTES;
 use jobmeter_record::{CarrierKind, RecordError, Store, Target, Writer, id, place, redact};
 use jobmeter_report::text::{Color, Style, Units};
@@ -118,7 +119,7 @@ impl MeasureArgs {
         }
     }
 
-    pub(crate) fn info(&self, mode: &str, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
+    pub(crate) fn info(&self, mode: Mode, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
         let started_unix_ns = jobmeter_engine::linux::sys::realtime_ns();
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let tags: BTreeMap<String, String> = self.tags.iter().cloned().collect();
@@ -126,7 +127,7 @@ impl MeasureArgs {
         let mut info = RunInfo {
             id: id::new_run_id(started_unix_ns),
             jobmeter_version: env!("CARGO_PKG_VERSION").to_owned(),
-            mode: mode.to_owned(),
+            mode,
             name: self.name.clone(),
             tags,
             command,
@@ -241,7 +242,7 @@ impl Record {
             RecordError::GivenUp { .. } => format!("the record is given up: {error}"),
             error => format!("the record is incomplete: {error}"),
         };
-        summary.warnings.push(Warning { kind: "record".to_owned(), text });
+        summary.warnings.push(Warning { kind: WarningKind::Record, text });
     }
 }
 

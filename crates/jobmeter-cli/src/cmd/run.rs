@@ -11,9 +11,9 @@ use jobmeter_engine::run::spawn::SpawnError;
 use jobmeter_engine::run::supervise::Supervisor;
 use jobmeter_insight::check::{Outcome, check, inline_exit_code, text};
 use jobmeter_insight::compare::RunView;
-use jobmeter_model::Summary;
 use jobmeter_model::text::printable;
 use jobmeter_model::units::parse_duration_ns;
+use jobmeter_model::{Mode, Summary, WarningKind};
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -152,7 +152,7 @@ fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
 fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, SpawnError> {
     let mut supervisor = Supervisor::new(job)?;
     let limits = supervisor.limits().clone();
-    let info = args.measure.info("run", command, supervisor.pid().get(), &limits);
+    let info = args.measure.info(Mode::Run, command, supervisor.pid().get(), &limits);
     let gpus = args.measure.gpu.start(GpuJob::Started);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
@@ -160,7 +160,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
         supervisor.meter.add_sink(Box::new(record.writer.clone()));
     }
     if let Some(text) = trouble {
-        supervisor.meter.warn("record", text);
+        supervisor.meter.warn(WarningKind::Record, text);
     }
     let no_gpu = gpus.add_to(&mut supervisor.meter);
     let outcome = supervisor.run();

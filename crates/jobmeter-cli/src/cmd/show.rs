@@ -6,7 +6,7 @@ use super::values::{Format, to_json};
 use super::{load, out, terminal};
 use crate::config::Settings;
 use jobmeter_model::summary::{Figure, Warning};
-use jobmeter_model::{Column, Event, Sink, Summary};
+use jobmeter_model::{Column, Event, Metric, Sink, Stat, Summary, WarningKind};
 use jobmeter_record::Run;
 use jobmeter_record::table::{Phase, PhaseBuilder, PhaseTable, ProcessBuilder, ProcessRow};
 use jobmeter_report::text::{self, Color, ProcessLine, Style, Units};
@@ -18,7 +18,7 @@ use std::io::IsTerminal;
 /// Version of the JSON of the views; the summary has its own.
 const VIEWS_SCHEMA_VERSION: u32 = 1;
 /// Warnings of the summary that speak of the file itself; the views repeat them.
-const DAMAGE_KINDS: [&str; 2] = ["damaged_record", "record_limit"];
+const DAMAGE_KINDS: [WarningKind; 2] = [WarningKind::DamagedRecord, WarningKind::RecordLimit];
 /// Cells of a sparkline in JSON, where no terminal sets the width.
 const JSON_CELLS: usize = 120;
 
@@ -161,10 +161,13 @@ fn views_json(args: &ShowArgs, run: &Run, summary: Summary) -> Result<String, St
             "marks": data.marks,
         })
     });
-    let is_damage = |warning: &&Warning| DAMAGE_KINDS.contains(&warning.kind.as_str());
+    let is_damage = |warning: &&Warning| DAMAGE_KINDS.contains(&warning.kind);
     let views = ViewsJson {
         phases: shown.phases,
-        processes_total: shown.processes.is_some().then(|| summary.combined.get("processes_total")),
+        processes_total: shown
+            .processes
+            .is_some()
+            .then(|| summary.combined.get(Metric::Processes, Stat::Total)),
         processes: shown.processes,
         run_id: &summary.run.id,
         schema_version: VIEWS_SCHEMA_VERSION,

@@ -61,7 +61,7 @@ fn unknown_is_null_with_a_reason_and_never_nothing() {
     let summary = run.summary();
     for figures in [&summary.main, &summary.descendants, &summary.combined, &summary.system] {
         assert!(!figures.is_empty());
-        for (key, figure) in figures {
+        for (key, figure) in figures.iter() {
             if figure.value.is_none() {
                 assert!(figure.reason.as_ref().is_some_and(|reason| !reason.is_empty()), "{key}: {figure:?}");
             }

@@ -139,7 +139,7 @@ pub(crate) const CASES: [(&str, Make); 28] = [
 fn info() -> RunInfo {
     RunInfo {
         id: "20261115T220212-1f3a9c".to_owned(),
-        mode: "run".to_owned(),
+        mode: "run".into(),
         command: vec!["true".to_owned()],
         pid: 1,
         started_unix_ns: 1_763_244_132_000_000_000,

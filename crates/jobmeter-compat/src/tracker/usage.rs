@@ -4,7 +4,8 @@ use super::timepoints::Timepoints;
 use crate::output::Presentable;
 use crate::pickle;
 use crate::tree::Node;
-use jobmeter_model::metric::Scope;
+use jobmeter_model::Stat;
+use jobmeter_model::metric::{Metric, Scope};
 use jobmeter_model::summary::Summary;
 
 /// `ResourceUsage`: to be printed, or pickled into the data classes of the Python package.
@@ -12,27 +13,25 @@ pub struct Usage(Node);
 
 pub fn usage(summary: &Summary, rows: &Timepoints) -> Usage {
     let machine = rows.machine();
-    let figure = |scope, key: &str| {
-        let found = summary.scope(scope).get(key).and_then(|figure| figure.as_f64());
-        found.unwrap_or(0.0)
-    };
+    let figure = |scope, metric, stat| summary.scope(scope).value(metric, stat).unwrap_or(0.0);
     let rss = |scope| {
-        let bytes = |key| Node::Float(figure(scope, key) * machine.ram_unit.factor);
+        let bytes = |metric| Node::Float(figure(scope, metric, Stat::Max) * machine.ram_unit.factor);
         Node::map([
-            ("total_rss", bytes("rss_bytes_max")),
-            ("private_rss", bytes("rss_private_bytes_max")),
-            ("shared_rss", bytes("rss_shared_bytes_max")),
+            ("total_rss", bytes(Metric::RssBytes)),
+            ("private_rss", bytes(Metric::RssPrivateBytes)),
+            ("shared_rss", bytes(Metric::RssSharedBytes)),
         ])
     };
-    let gpu_ram = |scope| Node::Float(figure(scope, "gpu_memory_bytes_max") * machine.gpu_ram_unit.factor);
+    let gpu_ram =
+        |scope| Node::Float(figure(scope, Metric::GpuMemoryBytes, Stat::Max) * machine.gpu_ram_unit.factor);
     let cpu = |scope, cores: u32| {
-        let percent = |key| figure(scope, key) * 100.0;
-        percentages(percent("cores_used_max"), percent("cores_used_mean"), cores)
+        let percent = |stat| figure(scope, Metric::CpuNs, stat) * 100.0;
+        percentages(percent(Stat::RateMax), percent(Stat::RateMean), cores)
     };
-    let threads = |scope| Node::Int(figure(scope, "threads_max") as i64);
+    let threads = |scope| Node::Int(figure(scope, Metric::Threads, Stat::Max) as i64);
     let job = Scope::JOB;
     let cores = machine.n_expected_cores;
-    let used = figure(Scope::System, "memory_used_bytes_max") * machine.ram_unit.factor;
+    let used = figure(Scope::System, Metric::MemoryUsedBytes, Stat::Max) * machine.ram_unit.factor;
     let max_ram = [
         ("unit", Node::text(machine.ram_unit.name)),
         ("system_capacity", Node::Float(machine.ram_capacity)),

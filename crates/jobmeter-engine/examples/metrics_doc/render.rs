@@ -1,10 +1,7 @@
-//! The reference of metrics as Markdown. Keys of the summary are not written down here: a run of two ticks goes
-//! through the accumulator, and what comes out is listed.
+//! The reference of metrics as Markdown, from the metric table alone.
 
-use jobmeter_engine::meter::layout::Row;
-use jobmeter_model::accumulate::{Accumulator, Divisors};
 use jobmeter_model::metric::TABLE;
-use jobmeter_model::{Column, EntityKind, Kind, Metric, MetricInfo, Scope, Sink, Unit};
+use jobmeter_model::{EntityKind, FigureId, Kind, Metric, MetricInfo, Scope, Unit};
 
 const HEAD: &str = "\
 # Metrics
@@ -17,6 +14,7 @@ which is this one. The unit ends the name.
 - A **counter** is a total since the run began. The summary gives the total and the rate: the highest over any window of
   at least 100 ms, and the mean over the run.
 - A **gauge** is a level. The summary gives the highest, the mean weighted by time and, for what runs out, the lowest.
+- A **figure** is made once, when the run ends; it has no column.
 
 In the series and in exports a column is called by whose figure it is: `main_rss_bytes` (the process that was started or
 attached to), `descendants_rss_bytes` (everything that descends from it), `combined_rss_bytes` (both, shared memory once),
@@ -28,18 +26,17 @@ read is null, never 0; how true each figure is stands beside it in the summary.
 ";
 
 pub(crate) fn reference() -> String {
-    let row = Row::new();
     let mut out = HEAD.to_owned();
     for info in TABLE {
         let anchor = format!("[`{0}`](#{0})", info.key);
-        let places = places(&row, info).join(", ");
+        let places = places(info).join(", ");
         let (kind, unit) = (kind(info.kind), unit(info.unit));
         out += &format!("| {anchor} | {} | {kind} | {unit} | {places} |\n", info.title);
     }
     for info in TABLE {
         let keys: Vec<String> = summary_keys(info.metric).iter().map(|key| format!("`{key}`")).collect();
         let (kind, unit) = (kind(info.kind), unit(info.unit));
-        let places = places(&row, info).join(", ");
+        let places = places(info).join(", ");
         out += &format!("\n## {}\n\n{}: a {kind} in {unit}, of {places}.\n\n", info.key, info.title);
         out += &format!("{}\n\nIn the summary: {}.\n", info.source, keys.join(", "));
     }
@@ -50,6 +47,7 @@ fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Counter => "counter",
         Kind::Gauge => "gauge",
+        Kind::Once => "figure",
     }
 }
 
@@ -66,58 +64,37 @@ fn unit(unit: Unit) -> &'static str {
         Unit::Hertz => "hertz",
         Unit::BytesPerSecond => "bytes per second",
         Unit::Bits => "a set of bits",
+        Unit::Joules => "joules",
+        Unit::Grams => "grams",
+        _ => "a plain number",
     }
 }
 
-/// Whose figure there is: by the layout of the engine's row, and by device for what is added as it is met.
-fn places(row: &Row, info: &MetricInfo) -> Vec<&'static str> {
-    let mut places: Vec<&str> = Vec::new();
-    for scope in Scope::ALL {
-        if row.columns.contains(&Column::of(scope, info.metric)) {
-            places.push(scope.key());
-        }
-    }
-    places.extend(gpu_scopes(info.metric).iter().map(|scope| scope.key()));
-    let devices = [
-        ("core_", EntityKind::Core),
-        ("disk_", EntityKind::Disk),
-        ("mount_", EntityKind::Mount),
-        ("net_", EntityKind::Network),
-        ("gpu_", EntityKind::Gpu),
-    ];
-    let device = devices.iter().find(|(prefix, _)| info.key.starts_with(prefix));
-    places.extend(device.map(|(_, kind)| match kind {
+/// Whose figure there is.
+fn places(info: &MetricInfo) -> Vec<&'static str> {
+    let is_of = |scope: &Scope| {
+        info.is_of(*scope) || info.kind == Kind::Once && info.places.derived.iter().any(|(of, _)| of == scope)
+    };
+    let mut places: Vec<&str> = Scope::ALL.into_iter().filter(is_of).map(Scope::key).collect();
+    places.extend(info.places.device.map(|(kind, _)| match kind {
         EntityKind::Core => "each core",
         EntityKind::Disk => "each disk",
         EntityKind::Mount => "each mount",
         EntityKind::Network => "each network interface",
         EntityKind::Gpu => "each GPU",
     }));
-    if places.is_empty() {
-        places.push(Scope::System.key());
-    }
     places
 }
 
-/// Whose sum over GPUs there is.
-fn gpu_scopes(metric: Metric) -> &'static [Scope] {
-    match metric {
-        Metric::GpuMemoryBytes | Metric::GpuBusyPpm => &Scope::ALL,
-        Metric::GpuMemoryBusyPpm => &Scope::JOB,
-        Metric::GpuMemoryTotalBytes | Metric::GpuPowerMw | Metric::GpuEnergyUj => &[Scope::System],
-        _ => &[],
-    }
-}
-
-fn summary_keys(metric: Metric) -> Vec<String> {
-    let mut sums = Accumulator::default();
-    sums.define(&Column::of(Scope::Main, metric));
-    sums.tick(0, &[Some(0)]);
-    sums.tick(1_000_000_000, &[Some(1)]);
-    let by = Divisors { expected_cores: 1.0, system_cores: 1, wall_ns: 1_000_000_000 };
-    let figures = sums.figures(by).scopes.remove(&Scope::Main).unwrap_or_default();
-    let mut keys: Vec<String> = figures.into_keys().collect();
+/// Keys of the summary, as they stand among the figures of a scope or a device.
+fn summary_keys(metric: Metric) -> Vec<&'static str> {
+    let mut keys: Vec<&str> = FigureId::all()
+        .into_iter()
+        .filter(|id| id.metric == metric)
+        .filter_map(|id| metric.key_of(id.stat))
+        .collect();
     // The metric's own key first, then by name.
-    keys.sort_by_key(|key| (key != metric.key(), !key.starts_with(metric.key()), key.clone()));
+    keys.sort_by_key(|key| (*key != metric.key(), !key.starts_with(metric.key()), *key));
+    keys.dedup();
     keys
 }

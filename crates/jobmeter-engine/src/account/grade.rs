@@ -2,6 +2,7 @@
 
 use super::amounts::Gaps;
 use super::cpu::CpuTotal;
+use jobmeter_model::Stat;
 use jobmeter_model::accumulate::AllFigures;
 use jobmeter_model::metric::{Metric, Scope};
 use jobmeter_model::summary::{Figure, Figures, Number, Quality};
@@ -54,7 +55,7 @@ impl CounterSigns {
             }
             for metric in CHARS.into_iter().chain(STORAGE) {
                 if !self.is_known(scope, metric) {
-                    figures.insert(metric.key().to_owned(), Figure::unavailable(REFUSED));
+                    figures.set(metric, Stat::Total, Figure::unavailable(REFUSED));
                 }
             }
         }
@@ -114,7 +115,7 @@ impl CounterSigns {
 }
 
 fn known(figures: &mut Figures, metric: Metric) -> Option<&mut Figure> {
-    figures.get_mut(metric.key()).filter(|figure| figure.value.is_some())
+    figures.get_mut(metric, Stat::Total).filter(|figure| figure.value.is_some())
 }
 
 fn regrade(figures: &mut Figures, metrics: &[Metric], quality: Quality, reason: &str) {

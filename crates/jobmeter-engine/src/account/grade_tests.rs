@@ -6,10 +6,10 @@ fn figures() -> AllFigures {
     for scope in Scope::JOB {
         let mut figures = Figures::new();
         for metric in CPU.into_iter().chain(CHARS).chain(STORAGE).chain(FAULTS).chain(SWITCHES) {
-            figures.insert(metric.key().to_owned(), Figure::int(1000, Quality::Exact));
+            figures.set(metric, Stat::Total, Figure::int(1000, Quality::Exact));
         }
-        figures.insert("processes_max".to_owned(), Figure::int(3, Quality::Sampled));
-        figures.insert("rss_bytes_max".to_owned(), Figure::unavailable("never read"));
+        figures.set_by_key("processes_max", Figure::int(3, Quality::Sampled));
+        figures.set_by_key("rss_bytes_max", Figure::unavailable("never read"));
         all.scopes.insert(scope, figures);
     }
     all
@@ -145,7 +145,7 @@ fn rounding_gives_bounds_to_the_whole_and_to_the_descendants() {
     let cpu = CpuTotal { total_ns: 1000, bounds_ns, quality: Quality::LowerBound, ..signs().cpu };
     let mut all = figures();
     if let Some(figures) = all.scopes.get_mut(&Scope::Descendants) {
-        figures.insert("cpu_ns".to_owned(), Figure::int(400, Quality::Exact));
+        figures.set_by_key("cpu_ns", Figure::int(400, Quality::Exact));
     }
     CounterSigns { cpu, ..signs() }.grade(&mut all);
     let bounds = |scope| {
@@ -161,7 +161,7 @@ fn rounding_gives_bounds_to_the_whole_and_to_the_descendants() {
 fn what_is_unknown_is_not_graded() {
     let mut all = AllFigures::default();
     let mut unknown = Figures::new();
-    unknown.insert("faults_minor".to_owned(), Figure::unavailable("no tick could read it"));
+    unknown.set_by_key("faults_minor", Figure::unavailable("no tick could read it"));
     all.scopes.insert(Scope::Combined, unknown);
     let cpu = CpuEvidence { has_hole: true, ..CpuEvidence::default() }.settle();
     CounterSigns { cpu, ..signs() }.grade(&mut all);

@@ -64,7 +64,7 @@ impl Meter {
             warnings.extend(slot.extra.take_warnings());
         }
         for warning in warnings {
-            self.warn(&warning.kind, warning.text);
+            self.warn(warning.kind, warning.text);
         }
     }
 

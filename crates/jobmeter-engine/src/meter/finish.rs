@@ -15,6 +15,7 @@ use jobmeter_model::metric::{EntityKind, Metric, Scope};
 use jobmeter_model::summary::{
     EntityFigures, Figure, Limits, Overhead, Quality, RunInfo, SCHEMA_VERSION, Source, Summary, Verdict,
 };
+use jobmeter_model::{Stat, VerdictKind};
 
 /// What the caller knows at the end.
 pub struct Ending {
@@ -41,7 +42,7 @@ impl Meter {
         let wall_ns = self.elapsed_ns();
         let figures = self.out.sums.figures(self.divisors(info, wall_ns));
         let verdict = Verdict {
-            kind: "running".to_owned(),
+            kind: VerdictKind::Running,
             exit_code: None,
             signal: None,
             core_dumped: false,
@@ -162,7 +163,7 @@ impl Meter {
             && (self.was_alone() || self.events_are_complete())
         {
             let count = Figure::int(self.out.sums.processes_seen, Quality::Exact);
-            figures.insert("processes_total".to_owned(), count);
+            figures.set(Metric::Processes, Stat::Total, count);
         }
     }
 

@@ -6,6 +6,7 @@ use crate::linux::control::{self, Pid, Reaped};
 use crate::linux::proc::{self, stat::name_text};
 use crate::linux::sys;
 use crate::meter::process::Process;
+use jobmeter_model::WarningKind;
 use jobmeter_model::event::Event;
 use std::io;
 
@@ -31,7 +32,7 @@ impl Meter {
     pub(crate) fn lose_main(&mut self, reason: &str) {
         self.counters.ledger.has_hole = true;
         self.depart_to(Fate::Lost, self.main_pid(), sys::monotonic_ns());
-        self.warn("unreaped", format!("{reason}: what it used after the last tick is missing"));
+        self.warn(WarningKind::Unreaped, format!("{reason}: what it used after the last tick is missing"));
     }
 
     fn depart_to(&mut self, fate: Fate, pid: i32, now_ns: u64) {

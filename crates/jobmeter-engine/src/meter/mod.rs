@@ -26,6 +26,7 @@ use crate::meter::system_columns::SystemColumns;
 use crate::meter::tree::Tree;
 use bounds::Bounds;
 use extra::Extras;
+use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, Sink};
 use output::Output;
 use own::METERS_THREADS;
@@ -194,8 +195,8 @@ impl Meter {
     }
 
     /// Doubt is data: a warning goes into the record and the summary.
-    pub fn warn(&mut self, kind: &str, text: String) {
-        let event = Event::Warning { t_ns: self.elapsed_ns(), kind: kind.to_owned(), text };
+    pub fn warn(&mut self, kind: impl Into<WarningKind>, text: String) {
+        let event = Event::Warning { t_ns: self.elapsed_ns(), kind: kind.into(), text };
         self.emit(&event);
     }
 

@@ -3,13 +3,13 @@
 use super::{Meter, OUT_OF_DESCRIPTORS};
 use crate::account::peaks::{AtTheEnd, Bound, Peaks, UpperSource};
 use crate::linux::sys;
+use jobmeter_model::Stat;
 use jobmeter_model::accumulate::AllFigures;
-use jobmeter_model::metric::Scope;
+use jobmeter_model::metric::{Metric, Scope};
 use jobmeter_model::summary::{Figure, Figures, Number, Quality};
 
 impl Meter {
     pub(super) fn grade_memory(&mut self, all: &mut AllFigures, fork_floor_bytes: u64) {
-        let key = "rss_bytes_max";
         let ledger = &self.counters.ledger;
         let reaped_bytes =
             Some(ledger.peak_rss_reaped_bytes).filter(|bytes| ledger.main_usage.is_some() && *bytes > 0);
@@ -69,12 +69,14 @@ impl Meter {
             if let Some(figures) = all.scopes.get_mut(&scope) {
                 raise_parts(figures, &figure);
                 let is_doubtful = self.doubts.is_partial && scope != Scope::Main;
-                figures.insert(key.to_owned(), if is_doubtful { without_upper(figure) } else { figure });
+                let figure = if is_doubtful { without_upper(figure) } else { figure };
+                figures.set(Metric::RssBytes, Stat::Max, figure);
             }
         }
         if let (Some(peak), Some(figures)) = (group_peak, all.scopes.get_mut(&Scope::Combined)) {
-            figures.insert(
-                "cgroup_memory_peak_bytes".to_owned(),
+            figures.set(
+                Metric::CgroupMemoryPeakBytes,
+                Stat::Total,
                 Figure::int(peak, Quality::Exact).because("page cache and kernel memory included"),
             );
         }
@@ -129,15 +131,15 @@ fn without_upper(figure: Figure) -> Figure {
 /// A peak that the kernel knows and sampling missed is private memory more likely than not: keep the parts in
 /// step, so that private and shared still add up to the total.
 fn raise_parts(figures: &mut Figures, total: &Figure) {
-    let get = |key: &str| figures.get(key).and_then(Figure::as_u64);
+    let peak = |metric| figures.whole(metric, Stat::Max);
     let (Some(total), Some(sampled), Some(private)) =
-        (total.as_u64(), get("rss_bytes_max"), get("rss_private_bytes_max"))
+        (total.as_u64(), peak(Metric::RssBytes), peak(Metric::RssPrivateBytes))
     else {
         return;
     };
     if total > sampled {
         let raised = Figure::int(private + (total - sampled), Quality::Estimate)
             .because("the part that only the kernel's high-water mark saw is taken as private");
-        figures.insert("rss_private_bytes_max".to_owned(), raised);
+        figures.set(Metric::RssPrivateBytes, Stat::Max, raised);
     }
 }

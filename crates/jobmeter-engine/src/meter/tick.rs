@@ -3,6 +3,7 @@
 use super::own::{self, METERS_CPU_NS, METERS_THREADS};
 use super::{Meter, OUT_OF_DESCRIPTORS, Target};
 use crate::linux::sys;
+use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, MarkKind, ProcessId};
 use jobmeter_model::metric::{Metric, Scope};
 use std::sync::atomic::Ordering;
@@ -163,7 +164,7 @@ impl Meter {
         self.fill_accounts();
         self.fill_memory(t_ns, meters_threads);
         if self.tree.ran_out_of_descriptors() && !std::mem::replace(&mut self.doubts.is_partial, true) {
-            self.warn("descriptors", OUT_OF_DESCRIPTORS.to_owned());
+            self.warn(WarningKind::Descriptors, OUT_OF_DESCRIPTORS.to_owned());
         }
         let scale = self.tree.scale;
         for process in &mut self.tree.processes {

@@ -8,6 +8,7 @@ use crate::meter::finish::Ending;
 use crate::meter::{Meter, Target};
 use crate::run::cadence::Cadence;
 use crate::run::spawn::SignalPlan;
+use jobmeter_model::VerdictKind;
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
 use jobmeter_model::verdict::{self, Circumstances};
 use std::io;
@@ -179,11 +180,12 @@ impl Watch {
         let verdict = match end {
             WatchEnd::ProcessEnded => match self.wait_status() {
                 Some(status) => verdict::of_status(status, &Circumstances::default()),
-                None => {
-                    verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
-                }
+                None => verdict::of_watch(
+                    VerdictKind::Unknown,
+                    "the process ended; its exit status is its parent's to know",
+                ),
             },
-            _ => verdict::of_watch("detached", "measured for a while; the process goes on"),
+            _ => verdict::of_watch(VerdictKind::Detached, "measured for a while; the process goes on"),
         };
         let ending = Ending { verdict, limits, ended_ns: sys::monotonic_ns(), fork_floor_bytes: 0 };
         self.meter.finish(info, ending)

@@ -11,6 +11,7 @@ use crate::run::cadence::Cadence;
 use jobmeter_model::event::{MarkKind, Sink};
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
 use jobmeter_model::verdict;
+use jobmeter_model::{VerdictKind, WarningKind};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -121,7 +122,7 @@ impl Session {
     }
 
     /// See [`Meter::warn`].
-    pub fn warn(&self, kind: &str, text: String) {
+    pub fn warn(&self, kind: impl Into<WarningKind>, text: String) {
         if !self.is_inert() {
             self.shared.with(|meter| meter.warn(kind, text));
         }
@@ -163,9 +164,12 @@ impl Session {
         // It goes when the program's threads are counted, and while the rest is read.
         meter.last_tick_with(|| self.shared.wake.notify());
         let verdict = if meter.has_main() {
-            verdict::of_watch("detached", "measured to the end of the block; the process goes on")
+            verdict::of_watch(VerdictKind::Detached, "measured to the end of the block; the process goes on")
         } else {
-            verdict::of_watch("unknown", "the process ended; its exit status is its parent's to know")
+            verdict::of_watch(
+                VerdictKind::Unknown,
+                "the process ended; its exit status is its parent's to know",
+            )
         };
         let ending = Ending {
             verdict,

@@ -17,6 +17,7 @@ use crate::run::spawn::{Arrived, SpawnError};
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
 use jobmeter_model::units::{format_count, format_duration_ns};
 use jobmeter_model::verdict::{self, Circumstances};
+use jobmeter_model::{VerdictKind, WarningKind};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -39,7 +40,7 @@ pub struct Supervisor<'job> {
     cadence: Cadence,
     marks: Option<MarkReceiver>,
     /// Kind and text; emitted once the sinks are there.
-    early_warnings: Vec<(&'static str, String)>,
+    early_warnings: Vec<(WarningKind, String)>,
     membership: Membership,
     limits: Limits,
     oom_kills_before: Option<u64>,
@@ -87,13 +88,14 @@ impl<'job> Supervisor<'job> {
         let pid = job.spawned.pid;
         // First of all: a job of a millisecond is seen alive now or never.
         let (mut meter, trouble) = Meter::start_child(pid.get());
-        let mut early_warnings: Vec<_> = trouble.map(|text| ("unreadable", text)).into_iter().collect();
+        let mut early_warnings: Vec<_> =
+            trouble.map(|text| (WarningKind::Unreadable, text)).into_iter().collect();
         // Right after the fork, for the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(job.spawned.started_ns);
         let Sources { group, events, marks, marks_doubt, sentinel, early_signals } =
             job.sources.take().unwrap_or_default();
-        early_warnings.extend(marks_doubt.map(|text| ("marks", text)));
+        early_warnings.extend(marks_doubt.map(|text| (WarningKind::Marks, text)));
         if let Some(sentinel) = &sentinel {
             meter.exclude(sentinel.pid());
         }
@@ -339,7 +341,8 @@ impl<'job> Supervisor<'job> {
             meter.open_inherited_clocks();
         }
         if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
-            let already = self.meter.out.sums.warnings.iter().any(|warning| warning.kind == "thinned");
+            let already =
+                self.meter.out.sums.warnings.iter().any(|warning| warning.kind == WarningKind::Thinned);
             if !already {
                 let text = format!(
                     "a tick over {} processes costs {}: ticks are taken every {} to stay light",
@@ -347,7 +350,7 @@ impl<'job> Supervisor<'job> {
                     format_duration_ns(cost_ns),
                     format_duration_ns(interval_ns)
                 );
-                self.meter.warn("thinned", text);
+                self.meter.warn(WarningKind::Thinned, text);
             }
         }
     }
@@ -400,7 +403,7 @@ impl<'job> Supervisor<'job> {
         self.meter.clock.skipped_ticks = self.cadence.skipped_ticks;
         if !outcome.remaining.is_empty() {
             let text = describe_remaining(&outcome.remaining);
-            self.meter.warn("descendants_remain", text);
+            self.meter.warn(WarningKind::DescendantsRemain, text);
         }
         let oom_kills_now = match &self.meter.witnesses.group {
             Some(group) => group.oom_kills(),
@@ -415,7 +418,10 @@ impl<'job> Supervisor<'job> {
         let ending = Ending {
             verdict: match outcome.status {
                 Some(status) => verdict::of_status(status, &circumstances),
-                None => verdict::of_watch("unknown", "the job ended; somebody else took its exit status"),
+                None => verdict::of_watch(
+                    VerdictKind::Unknown,
+                    "the job ended; somebody else took its exit status",
+                ),
             },
             limits: self.limits.clone(),
             ended_ns: outcome.ended_ns,

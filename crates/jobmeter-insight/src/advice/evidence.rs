@@ -1,7 +1,8 @@
 //! What one run says about its needs, read from its summary. Missing stays missing, with its reason.
 
+use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::units::parse_bytes;
-use jobmeter_model::{Figure, Figures, Number, Quality, Summary};
+use jobmeter_model::{Figure, Figures, Metric, Number, Quality, Scope, Stat, Summary, VerdictKind};
 
 /// How a run ended, as far as its needs are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,21 +41,26 @@ pub struct Run {
 impl Run {
     pub fn of(summary: &Summary, input_tag: &str) -> Run {
         let job = &summary.combined;
-        let memory = job.get("rss_bytes_max");
-        let busy = |key: &str| number(job, key).or_else(|| over_devices(summary, key)).map(|ppm| ppm / 1e6);
-        let vram = job.get("gpu_memory_bytes_max");
+        let memory = job.get(Metric::RssBytes, Stat::Max);
+        let busy = |stat| {
+            let sum = number(job.get(Metric::GpuBusyPpm, stat));
+            sum.or_else(|| over_devices(summary, Metric::GpuBusyPpm, stat)).map(|ppm| ppm / 1e6)
+        };
+        let vram = job.get(Metric::GpuMemoryBytes, Stat::Max);
         Run {
             ending: ending(summary),
-            cores_mean: number(job, "cores_used_mean"),
-            cores_max: number(job, "cores_used_max"),
-            memory_sampled: number(job, "rss_bytes_max"),
+            cores_mean: number(job.get(Metric::CpuNs, Stat::RateMean)),
+            cores_max: number(job.get(Metric::CpuNs, Stat::RateMax)),
+            memory_sampled: number(memory),
             memory_peak: memory.and_then(upper),
             memory_at_most: memory.and_then(|figure| figure.upper).map(Number::as_f64),
             memory_reason: memory.and_then(reason),
-            gpus_mean: busy("gpu_busy_ppm_mean"),
-            gpus_max: busy("gpu_busy_ppm_max"),
+            gpus_mean: busy(Stat::Mean),
+            gpus_max: busy(Stat::Max),
             gpus_touched: touched(summary),
-            vram_peak: vram.and_then(upper).or_else(|| over_devices(summary, "gpu_memory_bytes_max")),
+            vram_peak: vram
+                .and_then(upper)
+                .or_else(|| over_devices(summary, Metric::GpuMemoryBytes, Stat::Max)),
             gpu_reason: vram.and_then(reason),
             wall_s: summary.run.wall_ns.map(|ns| ns as f64 / 1e9),
             disk_bytes: scratch(summary),
@@ -73,21 +79,21 @@ impl Run {
 }
 
 fn ending(summary: &Summary) -> Ending {
-    match summary.verdict.kind.as_str() {
-        "exited" if summary.verdict.exit_code.unwrap_or(0) == 0 => Ending::Complete,
-        "oom_killed" => Ending::OutOfMemory,
-        "timeout" => Ending::OutOfTime,
+    match summary.verdict.kind {
+        VerdictKind::Exited if summary.verdict.exit_code.unwrap_or(0) == 0 => Ending::Complete,
+        VerdictKind::OomKilled => Ending::OutOfMemory,
+        VerdictKind::Timeout => Ending::OutOfTime,
         _ => Ending::Broken,
     }
 }
 
-fn number(figures: &Figures, key: &str) -> Option<f64> {
-    figures.get(key)?.as_f64().filter(|value| value.is_finite() && *value >= 0.0)
+fn number(figure: Option<&Figure>) -> Option<f64> {
+    figure?.as_f64().filter(|value| value.is_finite() && *value >= 0.0)
 }
 
 /// The upper bound where there is one: a sampled peak can be too low, and being too low is what kills jobs.
 fn upper(figure: &Figure) -> Option<f64> {
-    let value = figure.as_f64().filter(|v| v.is_finite() && *v >= 0.0)?;
+    let value = number(Some(figure))?;
     Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
 }
 
@@ -101,16 +107,17 @@ fn reason(figure: &Figure) -> Option<String> {
 }
 
 /// The job's figure summed over the devices, where the scope as a whole has none.
-fn over_devices(summary: &Summary, key: &str) -> Option<f64> {
-    let key = format!("combined_{key}");
-    let values: Vec<f64> = summary.gpus.iter().filter_map(|gpu| number(&gpu.figures, &key)).collect();
+fn over_devices(summary: &Summary, metric: Metric, stat: Stat) -> Option<f64> {
+    let of = |gpu: &EntityFigures| number(gpu.figures.of(Scope::Combined, metric, stat));
+    let values: Vec<f64> = summary.gpus.iter().filter_map(of).collect();
     (!values.is_empty()).then(|| values.iter().sum())
 }
 
 fn touched(summary: &Summary) -> Option<f64> {
-    let of = |gpu: &jobmeter_model::summary::EntityFigures| {
-        let keys = ["combined_gpu_memory_bytes_max", "combined_gpu_busy_ppm_max"];
-        let values: Vec<f64> = keys.iter().filter_map(|key| number(&gpu.figures, key)).collect();
+    let of = |gpu: &EntityFigures| {
+        let peaks = [Metric::GpuMemoryBytes, Metric::GpuBusyPpm]
+            .map(|metric| number(gpu.figures.of(Scope::Combined, metric, Stat::Max)));
+        let values: Vec<f64> = peaks.into_iter().flatten().collect();
         (!values.is_empty()).then(|| values.iter().any(|v| *v > 0.0))
     };
     let known: Vec<bool> = summary.gpus.iter().filter_map(of).collect();
@@ -120,24 +127,21 @@ fn touched(summary: &Summary) -> Option<f64> {
 /// Mounts are read every ten seconds: what came and went between two readings of a shorter run was never seen.
 const SHORTEST_TO_SEE_GROWTH_NS: u64 = 100_000_000_000;
 
-/// How much the job can have held on disk at once: never more than it wrote, and no more than the local
-/// mounts grew while it ran where it took long enough for their lowest and highest use to tell.
+/// How much the job can have held on disk at once: never more than it wrote, and no more than the free
+/// space of the local mounts shrank while it ran, where it took long enough for its lowest and highest to tell.
 fn scratch(summary: &Summary) -> Option<f64> {
-    let written = number(&summary.combined, "write_chars_bytes")
-        .or_else(|| number(&summary.combined, "write_storage_bytes"));
-    let growth: Option<f64> = summary
-        .mounts
-        .iter()
-        .map(|mount| {
-            let spread =
-                |high: &str, low: &str| Some(number(&mount.figures, high)? - number(&mount.figures, low)?);
-            spread("mount_used_bytes_max", "mount_used_bytes_min")
-                .or_else(|| spread("mount_free_bytes_max", "mount_free_bytes_min"))
-        })
-        .sum();
+    let total = |metric| number(summary.combined.get(metric, Stat::Total));
+    let written = total(Metric::WriteCharsBytes).or_else(|| total(Metric::WriteStorageBytes));
+    let growth: Option<f64> = summary.mounts.iter().map(|mount| shrunk_by(&mount.figures)).sum();
     let was_long = summary.run.wall_ns.is_some_and(|wall| wall >= SHORTEST_TO_SEE_GROWTH_NS);
     match (written, growth.filter(|_| was_long && !summary.mounts.is_empty())) {
         (Some(written), Some(growth)) => Some(written.min(growth.max(0.0))),
         (written, _) => written,
     }
+}
+
+/// By how much the free space of a mount varied.
+fn shrunk_by(mount: &Figures) -> Option<f64> {
+    let free = |stat| number(mount.get(Metric::MountFreeBytes, stat));
+    Some(free(Stat::Max)? - free(Stat::Min)?)
 }

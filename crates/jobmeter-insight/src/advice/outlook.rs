@@ -5,7 +5,7 @@ use crate::Error;
 use crate::allocation::{Allocation, Rule, allocation};
 use crate::catalogue::{Catalogue, Filters, Offer};
 use crate::cost::{Comparison, Rate, compare};
-use crate::units::show_bytes;
+use crate::units::show_capacity;
 use jobmeter_model::Summary;
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ impl Outlook {
                     crate::error::clean(&offer.vendor),
                     crate::error::clean(&offer.type_name),
                     offer.vcpus,
-                    show_bytes(offer.memory_bytes as f64),
+                    show_capacity(offer.memory_bytes),
                     crate::error::clean(&offer.arch)
                 ));
                 if let Some(note) = offer.arch_note() {

@@ -2,7 +2,7 @@
 
 use super::evidence::Run;
 use crate::units::show_bytes;
-use jobmeter_model::Summary;
+use jobmeter_model::{Metric, Stat, Summary};
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ pub struct Present {
     /// How many times more than used was given: 5.8 means 5.8 times.
     pub memory_times_used: Option<f64>,
     pub cores_times_used: Option<f64>,
-    /// One sentence: asked for 64 GiB and 16 cores, used 11 GiB and 3.1 cores.
+    /// One sentence: asked for 68.7 GB and 16 cores, used 11.8 GB and 3.1 cores.
     pub text: String,
 }
 
@@ -24,7 +24,7 @@ pub struct Present {
 pub(super) fn present(summaries: &[Summary], runs: &[Run]) -> Option<Present> {
     let latest = summaries.iter().max_by_key(|s| s.run.started_unix_ns)?;
     let limits = &latest.limits;
-    let machine_memory = latest.system.get("memory_total_bytes_max").and_then(|f| f.as_u64());
+    let machine_memory = latest.system.whole(Metric::MemoryTotalBytes, Stat::Max);
     let machine_cores = f64::from(latest.run.system_cores);
     let asked_memory = limits.cgroup_memory_bytes.filter(|l| machine_memory.is_none_or(|m| *l < m));
     let asked_cores =

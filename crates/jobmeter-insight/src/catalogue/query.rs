@@ -2,7 +2,7 @@
 
 use super::{Catalogue, Server, usd_per};
 use crate::Error;
-use crate::units::show_bytes;
+use crate::units::show_capacity;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -184,10 +184,10 @@ impl Filters {
         let most = |value: fn(&Offer) -> u64| offers.iter().map(value).max().unwrap_or(0);
         let best = match dropped {
             "--cpu" => format!("the most vCPUs are {}", most(|o| u64::from(o.vcpus))),
-            "--memory" => format!("the most memory is {}", show_bytes(most(|o| o.memory_bytes) as f64)),
+            "--memory" => format!("the most memory is {}", show_capacity(most(|o| o.memory_bytes))),
             "--gpu" => format!("the most GPUs are {}", most(|o| u64::from(o.gpu_count))),
             "--vram" => {
-                format!("the most VRAM per GPU is {}", show_bytes(most(|o| o.vram_bytes.unwrap_or(0)) as f64))
+                format!("the most VRAM per GPU is {}", show_capacity(most(|o| o.vram_bytes.unwrap_or(0))))
             }
             "--max-price" => match offers.first().and_then(|o| o.usd_per_hour) {
                 Some(usd) => format!("the cheapest costs {usd:.4} USD an hour"),

@@ -3,7 +3,7 @@
 use super::live::Origin;
 use super::{Offer, RATES_AS_OF};
 use crate::error::clean;
-use crate::units::show_bytes;
+use crate::units::show_capacity;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub fn table(offers: &[Offer], origin: &Origin) -> String {
             clean(&offer.vendor),
             clean(&offer.type_name),
             offer.vcpus.to_string(),
-            show_bytes(offer.memory_bytes as f64),
+            show_capacity(offer.memory_bytes),
             gpu(offer),
             clean(&offer.arch),
             clean(&offer.region),
@@ -53,7 +53,7 @@ fn gpu(offer: &Offer) -> String {
         (None, _) => "-".to_owned(),
         (Some(model), None) => format!("{} x {}", offer.gpu_count, clean(model)),
         (Some(model), Some(vram)) => {
-            format!("{} x {} {}", offer.gpu_count, clean(model), show_bytes(vram as f64))
+            format!("{} x {} {}", offer.gpu_count, clean(model), show_capacity(vram))
         }
     }
 }

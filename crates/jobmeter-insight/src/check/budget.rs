@@ -1,7 +1,9 @@
 //! What can have a budget, and where a budget comes from.
 
-use crate::compare::{FigureUnit, key_unit};
+use crate::compare::{WALL_KEY, WALL_TITLE};
+use jobmeter_model::{FigureId, Metric, Scope, Stat, Unit};
 use serde::Serialize;
+use std::borrow::Cow;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -26,37 +28,50 @@ impl BudgetKind {
         BudgetKind::Processes,
     ];
 
-    /// Option name, title, scope and key of the figure.
-    fn row(self) -> (&'static str, &'static str, &'static str, &'static str) {
+    /// The figure of the job that it limits; `None` for the wall time, which is a fact of the run.
+    pub fn figure(self) -> Option<(Metric, Stat)> {
         match self {
-            BudgetKind::Time => ("time", "Wall time", "run", "wall_ns"),
-            BudgetKind::CpuTime => ("cpu-time", "CPU time", "combined", "cpu_ns"),
-            BudgetKind::Ram => ("ram", "RAM, peak", "combined", "rss_bytes_max"),
-            BudgetKind::GpuRam => ("gpu-ram", "GPU RAM, peak", "combined", "gpu_memory_bytes_max"),
-            BudgetKind::Read => ("read", "Read (storage)", "combined", "read_storage_bytes"),
-            BudgetKind::Written => ("written", "Written (storage)", "combined", "write_storage_bytes"),
-            BudgetKind::Processes => ("processes", "Processes, peak", "combined", "processes_max"),
+            BudgetKind::Time => None,
+            BudgetKind::CpuTime => Some((Metric::CpuNs, Stat::Total)),
+            BudgetKind::Ram => Some((Metric::RssBytes, Stat::Max)),
+            BudgetKind::GpuRam => Some((Metric::GpuMemoryBytes, Stat::Max)),
+            BudgetKind::Read => Some((Metric::ReadStorageBytes, Stat::Total)),
+            BudgetKind::Written => Some((Metric::WriteStorageBytes, Stat::Total)),
+            BudgetKind::Processes => Some((Metric::Processes, Stat::Max)),
         }
     }
 
-    pub fn name(self) -> &'static str {
-        self.row().0
+    fn id(self) -> Option<FigureId> {
+        self.figure().map(|(metric, stat)| FigureId::of(Scope::Combined, metric, stat))
     }
 
-    pub fn title(self) -> &'static str {
-        self.row().1
+    /// As the option is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            BudgetKind::Time => "time",
+            BudgetKind::CpuTime => "cpu-time",
+            BudgetKind::Ram => "ram",
+            BudgetKind::GpuRam => "gpu-ram",
+            BudgetKind::Read => "read",
+            BudgetKind::Written => "written",
+            BudgetKind::Processes => "processes",
+        }
+    }
+
+    pub fn title(self) -> String {
+        self.id().map_or(WALL_TITLE.to_owned(), |id| id.title())
     }
 
     pub fn scope(self) -> &'static str {
-        self.row().2
+        self.id().map_or("run", |id| id.scope.key())
     }
 
-    pub fn key(self) -> &'static str {
-        self.row().3
+    pub fn key(self) -> Cow<'static, str> {
+        self.id().map_or(WALL_KEY.into(), |id| id.key())
     }
 
-    pub fn unit(self) -> FigureUnit {
-        key_unit(self.key())
+    pub fn unit(self) -> Unit {
+        self.id().map_or(Unit::Nanos, |id| id.unit())
     }
 }
 

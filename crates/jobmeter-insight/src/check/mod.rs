@@ -13,9 +13,10 @@ pub use github::github;
 pub use junit::junit;
 pub use text::text;
 
-use crate::compare::{FigureUnit, RunView};
-use jobmeter_model::{Figure, Quality, Scope};
+use crate::compare::RunView;
+use jobmeter_model::{Figure, Quality, Unit, VerdictKind};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// Version of the JSON that [`Report`] becomes.
 pub const CHECK_SCHEMA_VERSION: u32 = 1;
@@ -55,10 +56,10 @@ impl Outcome {
 pub struct Line {
     /// As the option is called: `ram`, `cpu-time`.
     pub budget: &'static str,
-    pub title: &'static str,
+    pub title: String,
     pub scope: &'static str,
-    pub key: &'static str,
-    pub unit: FigureUnit,
+    pub key: Cow<'static, str>,
+    pub unit: Unit,
     pub limit: Option<f64>,
     pub origin: Origin,
     pub value: Option<f64>,
@@ -111,7 +112,7 @@ pub fn inline_exit_code(command: u8, report: &Report, strict: bool) -> u8 {
 pub fn check(run: &RunView, budgets: &[Budget]) -> Report {
     let mut notes = Vec::new();
     let verdict = &run.summary.verdict;
-    if verdict.kind != "exited" || verdict.exit_code != Some(0) {
+    if verdict.kind != VerdictKind::Exited || verdict.exit_code != Some(0) {
         notes.push(format!(
             "the run did not end well ({}); it may have needed less than a whole one",
             verdict.kind
@@ -129,13 +130,11 @@ pub fn check(run: &RunView, budgets: &[Budget]) -> Report {
 /// The figure of a kind in a run; wall time is not among the figures but exact.
 pub(crate) fn figure(run: &RunView, kind: BudgetKind) -> Figure {
     let absent = || Figure::unavailable("the run's summary has no such figure");
-    if kind.scope() == "run" {
-        return match run.summary.run.wall_ns {
-            Some(wall_ns) => Figure::int(wall_ns, Quality::Exact),
-            None => Figure::unavailable("the run has not ended, or its end was not recorded"),
-        };
+    match (kind.figure(), run.summary.run.wall_ns) {
+        (Some((metric, stat)), _) => run.summary.combined.get(metric, stat).cloned().unwrap_or_else(absent),
+        (None, Some(wall_ns)) => Figure::int(wall_ns, Quality::Exact),
+        (None, None) => Figure::unavailable("the run has not ended, or its end was not recorded"),
     }
-    run.summary.scope(Scope::Combined).get(kind.key()).cloned().unwrap_or_else(absent)
 }
 
 fn line(run: &RunView, budget: &Budget) -> Line {

@@ -4,7 +4,7 @@ use jobmeter_model::Number;
 
 fn run_with(key: &str, figure: Figure) -> RunView {
     let mut run = test_run(1, 60_000_000_000, &[]);
-    run.summary.combined.insert(key.into(), figure);
+    run.summary.combined.set_by_key(key, figure);
     run
 }
 

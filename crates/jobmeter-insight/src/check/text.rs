@@ -2,7 +2,7 @@
 
 use super::budget::Origin;
 use super::{Line, Report};
-use crate::compare::format_value;
+use jobmeter_model::format::{Style, format};
 use jobmeter_model::text::printable_within;
 
 pub fn text(report: &Report) -> String {
@@ -18,8 +18,8 @@ pub fn text(report: &Report) -> String {
 
 /// `RAM, peak 3.21 GB (at most 4.02 GB), budget 8.59 GB`
 pub(super) fn sentence(line: &Line) -> String {
-    let write = |value: f64| format_value(value, line.unit);
-    let mut text = line.title.to_owned();
+    let write = |value: f64| format(value, line.unit, Style::Full);
+    let mut text = line.title.clone();
     match (line.value, line.lower) {
         (Some(value), _) => text += &format!(" {}", write(value)),
         (None, Some(lower)) => text += &format!(" at least {}", write(lower)),

@@ -14,13 +14,14 @@ mod text;
 mod verdict;
 mod view;
 
-pub use figure::{FigureUnit, HEADLINE, format_value, key_title, key_unit};
+pub use figure::{HEADLINE, WALL_KEY, WALL_TITLE};
 pub use markdown::markdown;
 pub use stats::{median, median_interval, rank_sum_p};
 pub use text::text;
 pub use verdict::Verdict;
 pub use view::{Group, PhaseFigures, RunView};
 
+use jobmeter_model::Unit;
 use serde::Serialize;
 
 /// Version of the JSON that [`Comparison`] becomes.
@@ -94,7 +95,7 @@ pub struct Row {
     pub entity: Option<String>,
     pub key: String,
     pub title: String,
-    pub unit: FigureUnit,
+    pub unit: Unit,
     /// Put to the test, and shown without being asked for.
     pub headline: bool,
     /// One for each set.

@@ -3,6 +3,7 @@
 use super::table::Drawn;
 use super::verdict::Verdict;
 use super::view::{Group, RunView};
+use jobmeter_model::VerdictKind;
 use std::collections::BTreeSet;
 
 pub(super) fn notes(groups: &[Group], rows: &[Drawn]) -> Vec<String> {
@@ -22,8 +23,9 @@ pub(super) fn notes(groups: &[Group], rows: &[Drawn]) -> Vec<String> {
         None => "adaptive".to_owned(),
     });
 
-    let failed =
-        all().filter(|run| run.summary.verdict.kind != "exited" || run.summary.verdict.exit_code != Some(0));
+    let failed = all().filter(|run| {
+        run.summary.verdict.kind != VerdictKind::Exited || run.summary.verdict.exit_code != Some(0)
+    });
     let failed = failed.count();
     if failed > 0 {
         let runs = all().count();

@@ -1,11 +1,11 @@
 //! Lays every figure of every run into rows, one cell for each set.
 
-use super::figure::{FigureUnit, HEADLINE, key_title, key_unit};
+use super::figure::{HEADLINE, WALL_KEY, WALL_TITLE, is_headline, row_title};
 use super::stats::{median, median_interval, ratio_interval, robust_spread, sorted};
 use super::verdict::Verdict;
 use super::view::{Group, PhaseFigures, RunView};
 use super::{Cell, Contrast, Options, Row};
-use jobmeter_model::{Figure, Scope};
+use jobmeter_model::{Entity, EntityKind, Figure, FigureId, Scope, Unit};
 use std::collections::{BTreeSet, HashMap};
 
 /// A row with the values it was made from, one list for each set.
@@ -20,31 +20,37 @@ type Reading = Result<f64, Option<String>>;
 type Take = fn(&PhaseFigures) -> Option<u64>;
 
 /// Key, title, unit, whether it is tested, how it is read.
-const PHASE_FIGURES: &[(&str, &str, FigureUnit, bool, Take)] = &[
-    ("calls", "calls", FigureUnit::Count, false, |phase| Some(phase.calls)),
-    ("time_ns", "time", FigureUnit::Nanos, true, |phase| Some(phase.time_ns)),
-    ("cpu_ns", "CPU time", FigureUnit::Nanos, true, |phase| phase.cpu_ns),
-    ("peak_rss_bytes", "RAM, peak", FigureUnit::Bytes, true, |phase| phase.peak_rss_bytes),
-    ("read_bytes", "read", FigureUnit::Bytes, false, |phase| phase.read_bytes),
-    ("write_bytes", "written", FigureUnit::Bytes, false, |phase| phase.write_bytes),
+const PHASE_FIGURES: &[(&str, &str, Unit, bool, Take)] = &[
+    ("calls", "calls", Unit::Count, false, |phase| Some(phase.calls)),
+    ("time_ns", "time", Unit::Nanos, true, |phase| Some(phase.time_ns)),
+    ("cpu_ns", "CPU time", Unit::Nanos, true, |phase| phase.cpu_ns),
+    ("peak_rss_bytes", "RAM, peak", Unit::Bytes, true, |phase| phase.peak_rss_bytes),
+    ("read_bytes", "read", Unit::Bytes, false, |phase| phase.read_bytes),
+    ("write_bytes", "written", Unit::Bytes, false, |phase| phase.write_bytes),
 ];
 
 pub(super) fn rows(groups: &[Group], options: &Options) -> Vec<Drawn> {
     let mut rows = Vec::new();
-    for (scope, key, title) in HEADLINE {
-        let drawn = draw(groups, scope, None, key, title, key_unit(key), true, |run| read(run, scope, key));
-        rows.extend(drawn);
+    let wall =
+        Label { scope: "run", entity: None, key: WALL_KEY, title: WALL_TITLE.to_owned(), unit: Unit::Nanos };
+    rows.extend(draw(groups, wall, true, wall_time));
+    for (metric, stat) in HEADLINE {
+        let id = FigureId::of(Scope::Combined, metric, stat);
+        let key = id.key();
+        rows.extend(draw(groups, Label::of(&key, Some(&id), "combined"), true, |run| {
+            value(run.summary.get(Scope::Combined, metric, stat))
+        }));
     }
-    let tested = |scope: &str, key: &str| HEADLINE.iter().any(|row| row.0 == scope && row.1 == key);
     for scope in Scope::ALL {
-        for key in keys(groups, |run| run.summary.scope(scope).keys().cloned().collect()) {
-            if tested(scope.key(), &key) {
+        for key in keys(groups, |run| run.summary.scope(scope).keys().map(str::to_owned).collect()) {
+            let id = FigureId::parse(scope, None, &key);
+            if id.as_ref().is_some_and(is_headline) {
                 continue;
             }
             let headline = scope == Scope::Combined && options.also.contains(&key);
-            let title = key_title(&key);
-            let read = |run: &RunView| read(run, scope.key(), &key);
-            rows.extend(draw(groups, scope.key(), None, &key, &title, key_unit(&key), headline, read));
+            let label = Label::of(&key, id.as_ref(), scope.key());
+            let read = |run: &RunView| value(run.summary.scope(scope).by_key(&key));
+            rows.extend(draw(groups, label, headline, read));
         }
     }
     entity_rows(groups, &mut rows);
@@ -56,7 +62,9 @@ pub(super) fn rows(groups: &[Group], options: &Options) -> Vec<Drawn> {
                 let phase = phase.ok_or_else(|| Some("the run has no such phase".to_owned()))?;
                 take(phase).map(|value| value as f64).ok_or(None)
             };
-            rows.extend(draw(groups, "phase", Some(&name), key, title, *unit, *headline, read));
+            let label =
+                Label { scope: "phase", entity: Some(&name), key, title: (*title).to_owned(), unit: *unit };
+            rows.extend(draw(groups, label, *headline, read));
         }
     }
     rows
@@ -84,31 +92,26 @@ impl<'a, T> ByName<'a, T> {
 
 /// Cores, disks, mounts, networks and GPUs, by name.
 fn entity_rows(groups: &[Group], rows: &mut Vec<Drawn>) {
-    for kind in ["gpu", "disk", "network", "mount", "core"] {
+    const ORDER: [EntityKind; 5] =
+        [EntityKind::Gpu, EntityKind::Disk, EntityKind::Network, EntityKind::Mount, EntityKind::Core];
+    for kind in ORDER {
         let names: BTreeSet<(String, String)> = runs(groups)
-            .flat_map(|run| entities(run, kind))
-            .flat_map(|entity| entity.figures.keys().map(|key| (entity.name.clone(), key.clone())))
+            .flat_map(|run| run.summary.devices(kind))
+            .flat_map(|entity| entity.figures.keys().map(|key| (entity.name.clone(), key.to_owned())))
             .collect();
         let known = ByName::new(groups, |run| {
-            entities(run, kind).iter().map(|entity| (entity.name.as_str(), entity))
+            run.summary.devices(kind).iter().map(|entity| (entity.name.as_str(), entity))
         });
         for (name, key) in names {
+            let entity = Entity { kind, name };
             let read = |run: &RunView| {
-                let entity = known.get(run, &name);
-                value(entity.and_then(|entity| entity.figures.get(&key)))
+                let device = known.get(run, &entity.name);
+                value(device.and_then(|device| device.figures.by_key(&key)))
             };
-            rows.extend(draw(groups, kind, Some(&name), &key, &key_title(&key), key_unit(&key), false, read));
+            let id = FigureId::parse(Scope::System, Some(&entity), &key);
+            let label = Label { entity: Some(&entity.name), ..Label::of(&key, id.as_ref(), kind.key()) };
+            rows.extend(draw(groups, label, false, read));
         }
-    }
-}
-
-fn entities<'a>(run: &'a RunView, kind: &str) -> &'a [jobmeter_model::summary::EntityFigures] {
-    match kind {
-        "gpu" => &run.summary.gpus,
-        "disk" => &run.summary.disks,
-        "network" => &run.summary.networks,
-        "mount" => &run.summary.mounts,
-        _ => &run.summary.cores,
     }
 }
 
@@ -120,13 +123,8 @@ fn keys(groups: &[Group], of: impl Fn(&RunView) -> Vec<String>) -> BTreeSet<Stri
     runs(groups).flat_map(of).collect()
 }
 
-fn read(run: &RunView, scope: &str, key: &str) -> Reading {
-    if scope == "run" {
-        let wall_ns = run.summary.run.wall_ns;
-        return wall_ns.map(|ns| ns as f64).ok_or_else(|| Some("the run has not ended".to_owned()));
-    }
-    let scope = Scope::ALL.into_iter().find(|candidate| candidate.key() == scope).ok_or(None)?;
-    value(run.summary.scope(scope).get(key))
+fn wall_time(run: &RunView) -> Reading {
+    run.summary.run.wall_ns.map(|ns| ns as f64).ok_or_else(|| Some("the run has not ended".to_owned()))
 }
 
 fn value(figure: Option<&Figure>) -> Reading {
@@ -134,15 +132,27 @@ fn value(figure: Option<&Figure>) -> Reading {
     figure.as_f64().filter(|value| value.is_finite()).ok_or_else(|| figure.reason.clone())
 }
 
+/// What a row is about.
+struct Label<'a> {
+    scope: &'static str,
+    entity: Option<&'a str>,
+    key: &'a str,
+    title: String,
+    unit: Unit,
+}
+
+impl<'a> Label<'a> {
+    /// By the identity of the figure, or by its key where that is one of a newer version.
+    fn of(key: &'a str, id: Option<&FigureId>, scope: &'static str) -> Label<'a> {
+        let unit = id.map_or_else(|| Unit::of_unknown_key(key), FigureId::unit);
+        Label { scope, entity: None, key, title: row_title(id, key), unit }
+    }
+}
+
 /// `None` if no run of any set knows the figure.
-#[expect(clippy::too_many_arguments, reason = "a row is just this wide")]
 fn draw(
     groups: &[Group],
-    scope: &'static str,
-    entity: Option<&str>,
-    key: &str,
-    title: &str,
-    unit: FigureUnit,
+    label: Label<'_>,
     headline: bool,
     read: impl Fn(&RunView) -> Reading,
 ) -> Option<Drawn> {
@@ -159,11 +169,11 @@ fn draw(
         readings.iter().zip(&values).map(|(readings, values)| cell(readings, values)).collect();
     let contrasts = (1..groups.len()).map(|new| contrast(&values[0], &values[new])).collect();
     let row = Row {
-        scope,
-        entity: entity.map(str::to_owned),
-        key: key.to_owned(),
-        title: title.to_owned(),
-        unit,
+        scope: label.scope,
+        entity: label.entity.map(str::to_owned),
+        key: label.key.to_owned(),
+        title: label.title,
+        unit: label.unit,
         headline,
         cells,
         contrasts,

@@ -1,10 +1,9 @@
 use super::*;
 use jobmeter_model::summary::{Overhead, SCHEMA_VERSION, Verdict as RunVerdict};
-use jobmeter_model::{Figure, Quality, RunInfo, Summary};
-use std::collections::BTreeMap;
+use jobmeter_model::{Figure, Figures, Quality, RunInfo, Summary};
 
 pub(crate) fn run(id: usize, wall_ns: u64, figures: &[(&str, u64)]) -> RunView {
-    let combined: BTreeMap<String, Figure> =
+    let combined: Figures =
         figures.iter().map(|(key, value)| (key.to_string(), Figure::int(*value, Quality::Exact))).collect();
     let summary = Summary {
         schema_version: SCHEMA_VERSION,
@@ -23,10 +22,10 @@ pub(crate) fn run(id: usize, wall_ns: u64, figures: &[(&str, u64)]) -> RunView {
             text: String::new(),
             evidence: vec![],
         },
-        main: BTreeMap::new(),
-        descendants: BTreeMap::new(),
+        main: Figures::new(),
+        descendants: Figures::new(),
         combined,
-        system: BTreeMap::new(),
+        system: Figures::new(),
         cores: vec![],
         disks: vec![],
         mounts: vec![],
@@ -91,7 +90,7 @@ fn a_certain_but_tiny_difference_is_not_one() {
 fn an_unknown_figure_is_unknown_with_its_reason_and_never_zero() {
     let mut groups = [group("a", 0, &[1000, 1001]), group("b", 1, &[1000, 1001])];
     for run in &mut groups[1].runs {
-        run.summary.combined.insert("cpu_ns".into(), Figure::unavailable("no wait4"));
+        run.summary.combined.set_by_key("cpu_ns", Figure::unavailable("no wait4"));
     }
     let comparison = compare(&groups, &Options::default()).unwrap();
     let cpu = row(&comparison, "cpu_ns");

@@ -1,7 +1,7 @@
 //! The comparison for the terminal.
 
-use super::figure::format_value;
 use super::{Cell, Comparison, Contrast, Row};
+use jobmeter_model::format::{Style, format};
 use jobmeter_model::text::printable_within;
 
 /// One table for each set against the base; all figures or the headline ones and the phases.
@@ -59,9 +59,9 @@ pub(super) fn name(row: &Row) -> String {
 pub(super) fn value(row: &Row, cell: &Cell) -> String {
     match cell.median {
         Some(median) if cell.known < cell.runs => {
-            format!("{} ({} of {})", format_value(median, row.unit), cell.known, cell.runs)
+            format!("{} ({} of {})", format(median, row.unit, Style::Full), cell.known, cell.runs)
         }
-        Some(median) => format_value(median, row.unit),
+        Some(median) => format(median, row.unit, Style::Full),
         None => "unknown".to_owned(),
     }
 }
@@ -71,7 +71,11 @@ pub(super) fn change(row: &Row, contrast: &Contrast) -> String {
         (Some(0.0), _) => "0".to_owned(),
         (Some(_), Some(ratio)) => percent(ratio),
         (Some(difference), None) => {
-            format!("{}{}", if difference > 0.0 { "+" } else { "" }, format_value(difference, row.unit))
+            format!(
+                "{}{}",
+                if difference > 0.0 { "+" } else { "" },
+                format(difference, row.unit, Style::Full)
+            )
         }
         (None, _) => String::new(),
     }

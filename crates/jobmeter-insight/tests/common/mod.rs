@@ -1,7 +1,7 @@
 //! Summaries with known figures.
 
 use jobmeter_model::summary::{Limits, Overhead};
-use jobmeter_model::{Figure, Number, Quality, RunInfo, Summary, Verdict};
+use jobmeter_model::{Figure, Figures, Metric, Mode, Number, Quality, RunInfo, Stat, Summary, Verdict};
 use std::collections::BTreeMap;
 
 pub(crate) const GIB: f64 = (1u64 << 30) as f64;
@@ -38,9 +38,9 @@ impl Default for Sample {
 
 impl Sample {
     pub(crate) fn summary(&self) -> Summary {
-        let mut combined = BTreeMap::new();
+        let mut combined = Figures::new();
         let mut add = |key: &str, value: f64, quality| {
-            combined.insert(key.to_owned(), Figure::float(value, quality));
+            combined.set_by_key(key, Figure::float(value, quality));
         };
         add("cores_used_mean", self.cores_mean, Quality::Exact);
         add("cores_used_max", self.cores_mean * 1.2, Quality::Sampled);
@@ -53,19 +53,19 @@ impl Sample {
             add("gpu_memory_bytes_max", vram, Quality::Sampled);
         }
         if let Some(upper) = self.memory_upper {
-            combined.get_mut("rss_bytes_max").unwrap().upper = Some(Number::Float(upper));
+            combined.get_mut(Metric::RssBytes, Stat::Max).unwrap().upper = Some(Number::Float(upper));
         }
         let mut tags = BTreeMap::new();
         if let Some(input) = &self.input {
             tags.insert("input".to_owned(), input.clone());
         }
-        let mut system = BTreeMap::new();
-        system.insert("memory_total_bytes_max".to_owned(), Figure::int(128 << 30, Quality::Exact));
+        let mut system = Figures::new();
+        system.set(Metric::MemoryTotalBytes, Stat::Max, Figure::int(128 << 30, Quality::Exact));
         Summary {
             schema_version: 1,
             run: RunInfo {
                 id: "20260101T000000-abcdef".to_owned(),
-                mode: "run".to_owned(),
+                mode: Mode::Run,
                 name: self.name.map(str::to_owned),
                 tags,
                 host: "node1".to_owned(),
@@ -75,15 +75,15 @@ impl Sample {
                 ..RunInfo::default()
             },
             verdict: Verdict {
-                kind: self.verdict.to_owned(),
+                kind: self.verdict.into(),
                 exit_code: self.exit_code,
                 signal: None,
                 core_dumped: false,
                 text: String::new(),
                 evidence: Vec::new(),
             },
-            main: BTreeMap::new(),
-            descendants: BTreeMap::new(),
+            main: Figures::new(),
+            descendants: Figures::new(),
             combined,
             system,
             cores: Vec::new(),

@@ -15,7 +15,7 @@ mod thin;
 use crate::encoder::Encoder;
 use events::{EventQuota, LeftOut};
 use jobmeter_model::summary::Warning;
-use jobmeter_model::{Column, Event};
+use jobmeter_model::{Column, Event, WarningKind};
 use thin::Thinner;
 
 /// What a record may take where nobody says otherwise.
@@ -31,7 +31,6 @@ const RESERVE_PER_COLUMN_BYTES: u64 = 480;
 const RATE_BYTES: u64 = 50;
 const STAGE_SHARE: u64 = 16;
 const FIRST_GAP_ROWS: u64 = 2;
-const KIND: &str = "record_limit";
 const EXTREMES_TEXT: &str = "the peaks alone do not fit into the record's limit: some may be missing from the record; \
      the summary has them";
 
@@ -134,7 +133,7 @@ impl Limit {
             );
             warnings.push(self.warn(text, out));
         }
-        warnings.into_iter().map(|text| Warning { kind: KIND.to_owned(), text }).collect()
+        warnings.into_iter().map(|text| Warning { kind: WarningKind::RecordLimit, text }).collect()
     }
 
     fn is_thinning(&self) -> bool {
@@ -219,7 +218,11 @@ impl Limit {
     }
 
     fn warn(&self, text: String, out: &mut Encoder) -> String {
-        out.event(&Event::Warning { t_ns: self.last_t_ns, kind: KIND.to_owned(), text: text.clone() });
+        out.event(&Event::Warning {
+            t_ns: self.last_t_ns,
+            kind: WarningKind::RecordLimit,
+            text: text.clone(),
+        });
         text
     }
 

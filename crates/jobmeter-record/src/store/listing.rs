@@ -3,6 +3,7 @@
 use super::{State, StoredRun};
 use crate::clock::local_text;
 use crate::text::{printable, printable_within};
+use jobmeter_model::VerdictKind;
 use jobmeter_model::units::{format_bytes, format_duration_ns};
 
 const NAME_WIDTH: usize = 20;
@@ -52,10 +53,10 @@ fn cells(run: &StoredRun) -> [String; 7] {
 
 fn exit(run: &StoredRun) -> String {
     let digest = &run.digest;
-    match (run.state(), digest.verdict.as_deref(), digest.exit_code, digest.signal) {
-        (State::Finished, Some("exited"), Some(code), _) => code.to_string(),
-        (State::Finished, Some("signaled"), _, Some(signal)) => format!("signal {signal}"),
-        (State::Finished, Some(verdict), _, _) => printable_within(verdict, 12),
+    match (run.state(), &digest.verdict, digest.exit_code, digest.signal) {
+        (State::Finished, Some(VerdictKind::Exited), Some(code), _) => code.to_string(),
+        (State::Finished, Some(VerdictKind::Signaled), _, Some(signal)) => format!("signal {signal}"),
+        (State::Finished, Some(verdict), _, _) => printable_within(verdict.as_str(), 12),
         (state, ..) => state.key().to_owned(),
     }
 }
@@ -89,7 +90,7 @@ mod tests {
         };
         let digest = Digest {
             wall_ns: Some(61_000_000_000),
-            verdict: Some("exited".to_owned()),
+            verdict: Some(VerdictKind::Exited),
             exit_code: Some(7),
             cpu_ns: None,
             peak_rss_bytes: Some(3_210_000_000),

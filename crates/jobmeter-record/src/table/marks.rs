@@ -41,7 +41,7 @@ pub(super) fn warning_fields() -> Vec<Field> {
 pub(super) fn write_warnings(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
     each_event(run, |event| {
         let Event::Warning { t_ns, kind, text } = event else { return Ok(()) };
-        sink.row(&[Cell::Unsigned(t_ns), Cell::Text(&kind), Cell::Text(&text)])
+        sink.row(&[Cell::Unsigned(t_ns), Cell::Text(kind.as_str()), Cell::Text(&text)])
     })
 }
 

@@ -11,7 +11,7 @@ pub fn info(id: &str) -> RunInfo {
     RunInfo {
         id: id.to_owned(),
         jobmeter_version: "0.1.0".to_owned(),
-        mode: "run".to_owned(),
+        mode: "run".into(),
         name: Some("train".to_owned()),
         tags: [("team".to_owned(), "blue".to_owned())].into(),
         command: vec!["python".to_owned(), "train.py".to_owned()],
@@ -33,7 +33,7 @@ pub fn summary(info: &RunInfo) -> Summary {
         schema_version: 1,
         run: RunInfo { wall_ns: Some(10_000_000_000), ticks: 11, ..info.clone() },
         verdict: Verdict {
-            kind: "exited".to_owned(),
+            kind: "exited".into(),
             exit_code: Some(0),
             signal: None,
             core_dumped: false,
@@ -42,7 +42,7 @@ pub fn summary(info: &RunInfo) -> Summary {
         },
         main: Default::default(),
         descendants: Default::default(),
-        combined: combined.into(),
+        combined: combined.into_iter().collect(),
         system: Default::default(),
         cores: Vec::new(),
         disks: Vec::new(),
@@ -214,7 +214,7 @@ pub fn sample_events() -> Vec<Event> {
         Event::Mark { t_ns: 3, name: "load".to_owned(), kind: MarkKind::Begin, pid: 4242, tid: 4243 },
         Event::Mark { t_ns: 9, name: "load".to_owned(), kind: MarkKind::End, pid: 4242, tid: 4243 },
         Event::Mark { t_ns: 9, name: String::new(), kind: MarkKind::Point, pid: -1, tid: 0 },
-        Event::Warning { t_ns: 4, kind: "late".to_owned(), text: "3 ticks came late".to_owned() },
+        Event::Warning { t_ns: 4, kind: "late".into(), text: "3 ticks came late".to_owned() },
         Event::Settle { t_ns: u64::MAX, values: vec![(0, 7), (3, u64::MAX)] },
         Event::Note { t_ns: 0, key: "k".to_owned(), value: serde_json::json!({"a": [1, null, "x"]}) },
         Event::ProcessEnd {

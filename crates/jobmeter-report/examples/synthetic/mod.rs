@@ -6,7 +6,7 @@
 use jobmeter_model::summary::{EntityFigures, Limits, Overhead, SCHEMA_VERSION, Source, Warning};
 use jobmeter_model::{
     Column, EntityKind, Event, Figure, Figures, MarkKind, Metric, Number, ProcessId, Quality, RunInfo, Scope,
-    Sink, Summary, Verdict,
+    Sink, Stat, Summary, Verdict,
 };
 use jobmeter_report::{AdviceBlock, CostRow, RunData, SeriesBuilder, ServerBlock, Snippet};
 
@@ -342,7 +342,7 @@ pub(crate) fn summary(plan: &Plan) -> Summary {
         ])
     };
     let mut combined = scale(1.0);
-    let peak = combined.get_mut("rss_bytes_max").expect("just made");
+    let peak = combined.get_mut(Metric::RssBytes, Stat::Max).expect("just made");
     peak.lower = Some(Int((10.96 * GIB * plan.factor) as u64));
     peak.upper = Some(Int((11.9 * GIB * plan.factor) as u64));
     let mut gpus = Vec::new();
@@ -376,10 +376,8 @@ pub(crate) fn summary(plan: &Plan) -> Summary {
         ("net_transmit_bytes", Int(2_600_000_000), Exact),
     ]);
     let mut main = scale(0.35);
-    main.insert(
-        "switches_voluntary".into(),
-        Figure::unavailable("the kernel was built without task accounting"),
-    );
+    let reason = "the kernel was built without task accounting";
+    main.set(Metric::SwitchesVoluntary, Stat::Total, Figure::unavailable(reason));
     let hostile = hostile_names();
     let text =
         |index: usize, plain: &str| if plan.hostile { hostile[index].clone() } else { plain.to_owned() };

@@ -8,25 +8,65 @@ use crate::format;
 use crate::panels;
 use crate::plot::{self, PlotOptions};
 use jobmeter_insight::compare::{self, Verdict};
-use jobmeter_model::{Figure, Quality, Scope};
+use jobmeter_model::{Figure, FigureId, Metric, Quality, Scope, Stat, Unit};
 use maud::{Markup, PreEscaped, html};
 
-const ROWS: &[(&str, Scope, &str)] = &[
-    ("Wall time", Scope::Combined, "wall_ns"),
-    ("CPU time", Scope::Combined, "cpu_ns"),
-    ("Cores in use, mean", Scope::Combined, "cores_used_mean"),
-    ("Cores in use, highest", Scope::Combined, "cores_used_max"),
-    ("Peak RAM", Scope::Combined, "rss_bytes_max"),
-    ("RAM, mean", Scope::Combined, "rss_bytes_mean"),
-    ("Peak GPU RAM", Scope::Combined, "gpu_memory_bytes_max"),
-    ("GPU use, mean", Scope::Combined, "gpu_busy_ppm_mean"),
-    ("Read from storage", Scope::Combined, "read_storage_bytes"),
-    ("Written to storage", Scope::Combined, "write_storage_bytes"),
-    ("Page faults, major", Scope::Combined, "faults_major"),
-    ("Context switches, involuntary", Scope::Combined, "switches_involuntary"),
-    ("Processes at once", Scope::Combined, "processes_max"),
-    ("Network received (machine)", Scope::System, "net_receive_bytes"),
-    ("Network sent (machine)", Scope::System, "net_transmit_bytes"),
+/// What a row of the comparison shows.
+#[derive(Clone, Copy)]
+enum What {
+    WallTime,
+    Figure(Scope, Metric, Stat),
+}
+
+impl What {
+    fn unit(self) -> Unit {
+        match self {
+            What::WallTime => Unit::Nanos,
+            What::Figure(scope, metric, stat) => FigureId::of(scope, metric, stat).unit(),
+        }
+    }
+
+    fn of(self, run: &RunData) -> Option<Figure> {
+        match self {
+            What::WallTime => run.summary.run.wall_ns.map(|wall| Figure::int(wall, Quality::Exact)),
+            What::Figure(scope, metric, stat) => run.summary.get(scope, metric, stat).cloned(),
+        }
+    }
+
+    fn verdict(self, groups: &Groups, group: usize) -> Option<Verdict> {
+        match self {
+            What::WallTime => groups.verdict("run", compare::WALL_KEY, group),
+            What::Figure(scope, metric, stat) => {
+                groups.verdict(scope.key(), &FigureId::of(scope, metric, stat).key(), group)
+            }
+        }
+    }
+}
+
+const fn job(metric: Metric, stat: Stat) -> What {
+    What::Figure(Scope::Combined, metric, stat)
+}
+
+const fn machine(metric: Metric, stat: Stat) -> What {
+    What::Figure(Scope::System, metric, stat)
+}
+
+const ROWS: &[(&str, What)] = &[
+    ("Wall time", What::WallTime),
+    ("CPU time", job(Metric::CpuNs, Stat::Total)),
+    ("Cores in use, mean", job(Metric::CpuNs, Stat::RateMean)),
+    ("Cores in use, highest", job(Metric::CpuNs, Stat::RateMax)),
+    ("Peak RAM", job(Metric::RssBytes, Stat::Max)),
+    ("RAM, mean", job(Metric::RssBytes, Stat::Mean)),
+    ("Peak GPU RAM", job(Metric::GpuMemoryBytes, Stat::Max)),
+    ("GPU use, mean", job(Metric::GpuBusyPpm, Stat::Mean)),
+    ("Read from storage", job(Metric::ReadStorageBytes, Stat::Total)),
+    ("Written to storage", job(Metric::WriteStorageBytes, Stat::Total)),
+    ("Page faults, major", job(Metric::FaultsMajor, Stat::Total)),
+    ("Context switches, involuntary", job(Metric::SwitchesInvoluntary, Stat::Total)),
+    ("Processes at once", job(Metric::Processes, Stat::Max)),
+    ("Network received (machine)", machine(Metric::NetReceiveBytes, Stat::Total)),
+    ("Network sent (machine)", machine(Metric::NetTransmitBytes, Stat::Total)),
 ];
 
 pub(super) fn section(runs: &[RunData], groups: &Groups, interactive: bool) -> Markup {
@@ -62,12 +102,12 @@ fn table(runs: &[RunData], groups: &Groups) -> Markup {
                 } } }
             tbody {
                 tr { th scope="row" { "Ended" } @for group in &groups.all { td.num { (endings(runs, group)) } } }
-                @for (title, scope, key) in ROWS {
-                    @let row: Vec<Vec<f64>> = groups.all.iter().map(|group| known(runs, group, *scope, key)).collect();
+                @for (title, what) in ROWS {
+                    @let row: Vec<Vec<f64>> = groups.all.iter().map(|group| known(runs, group, *what)).collect();
                     @if row.iter().any(|values| !values.is_empty()) {
                         tr { th scope="row" { (title) }
                             @for (place, values) in row.iter().enumerate() {
-                                td.num { (cell(key, values, ratio(&row, place, groups.verdict(*scope, key, place)))) } } }
+                                td.num { (cell(what.unit(), values, ratio(&row, place, what.verdict(groups, place)))) } } }
                     }
                 }
             }
@@ -77,8 +117,11 @@ fn table(runs: &[RunData], groups: &Groups) -> Markup {
 
 /// One row per run, for sets: a table of twelve columns could not be read.
 fn each_run(runs: &[RunData], groups: &Groups) -> Markup {
-    const FEW: &[(&str, &str)] =
-        &[("Time", "wall_ns"), ("CPU time", "cpu_ns"), ("Peak memory", "rss_bytes_max")];
+    const FEW: &[(&str, What)] = &[
+        ("Time", What::WallTime),
+        ("CPU time", job(Metric::CpuNs, Stat::Total)),
+        ("Peak memory", job(Metric::RssBytes, Stat::Max)),
+    ];
     html! {
         details.alt {
             summary { "Each of the " (runs.len()) " runs" }
@@ -89,7 +132,7 @@ fn each_run(runs: &[RunData], groups: &Groups) -> Markup {
                     th scope="row" { a href=(format!("#run-{index}")) { (dot(groups.of[index])) " " bdi.name { (groups.all[groups.of[index]].label) } }
                         @if !groups.notes[index].is_empty() { span.facts { bdi { (groups.notes[index]) } } } }
                     td { span.verdict.(tone) { (word) } }
-                    @for (_, key) in FEW { td.num { (figure(run, Scope::Combined, key).map_or("–".to_owned(), |figure| figures::value(key, &figure))) } }
+                    @for (_, what) in FEW { td.num { (what.of(run).map_or("–".to_owned(), |figure| figures::value(what.unit(), &figure))) } }
                 } } }
             } }
         }
@@ -136,24 +179,16 @@ fn drawing(runs: &[RunData]) -> String {
     plot::scene(runs, &options).map(|scene| plot::to_svg(&scene)).unwrap_or_default()
 }
 
-fn figure(run: &RunData, scope: Scope, key: &str) -> Option<Figure> {
-    if key == "wall_ns" {
-        return run.summary.run.wall_ns.map(|wall| Figure::int(wall, Quality::Exact));
-    }
-    run.summary.scope(scope).get(key).cloned()
-}
-
 /// What the runs of a group know of a figure, in ascending order.
-fn known(runs: &[RunData], group: &Group, scope: Scope, key: &str) -> Vec<f64> {
-    let mut values: Vec<f64> =
-        group.runs.iter().filter_map(|run| figure(&runs[*run], scope, key)?.as_f64()).collect();
+fn known(runs: &[RunData], group: &Group, what: What) -> Vec<f64> {
+    let mut values: Vec<f64> = group.runs.iter().filter_map(|run| what.of(&runs[*run])?.as_f64()).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
 /// The median and its ratio, and the range below them.
-fn cell(key: &str, values: &[f64], ratio: Markup) -> Markup {
-    let text = |value: f64| figures::value(key, &Figure::float(value, Quality::Exact));
+fn cell(unit: Unit, values: &[f64], ratio: Markup) -> Markup {
+    let text = |value: f64| figures::value(unit, &Figure::float(value, Quality::Exact));
     let (Some(lowest), Some(highest)) = (values.first(), values.last()) else { return html! { "–" } };
     html! {
         (text(compare::median(values).unwrap_or(*lowest))) (ratio)

@@ -3,26 +3,27 @@
 use super::{figures, overview};
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_model::{Figure, Scope};
+use jobmeter_model::figure_id::describe_key;
+use jobmeter_model::{Figure, FigureId, Scope, Unit};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
 /// Every figure, one column per scope.
 pub(super) fn figures(run: &RunData) -> Markup {
     let scopes = Scope::ALL.map(|scope| run.summary.scope(scope));
-    let keys: BTreeSet<&String> = scopes.iter().flat_map(|figures| figures.keys()).collect();
-    let keys = in_table_order(keys);
+    let keys: BTreeSet<&str> = scopes.iter().flat_map(|figures| figures.keys()).collect();
+    let rows = in_table_order(keys);
     html! {
         section.block aria-label="Every figure" {
             details.fold {
-                summary { h2 { "Every figure" } span.count { (keys.len()) ": of the main process, its descendants, both together and the machine" } }
+                summary { h2 { "Every figure" } span.count { (rows.len()) ": of the main process, its descendants, both together and the machine" } }
                 (overview::tiles(run))
                 div.scroll tabindex="0" { table.figures {
                     thead { tr { th scope="col" { "Figure" }
                         @for title in ["Main", "Descendants", "Combined", "Machine"] { th.num scope="col" { (title) } } } }
-                    tbody { @for key in keys { tr {
-                        th scope="row" { (figures::meaning(key).title) " " code.key { (visible(key, 80)) } }
-                        @for figures in &scopes { td.num { @if let Some(figure) = figures.get(key) { (cell(key, figure)) } } }
+                    tbody { @for (key, title, unit) in rows { tr {
+                        th scope="row" { (title) " " code.key { (visible(key, 80)) } }
+                        @for figures in &scopes { td.num { @if let Some(figure) = figures.by_key(key) { (cell(unit, figure)) } } }
                     } } }
                 } }
             }
@@ -30,31 +31,32 @@ pub(super) fn figures(run: &RunData) -> Markup {
     }
 }
 
-/// Keys in the order of the metric table, what it does not know at the end.
-fn in_table_order(keys: BTreeSet<&String>) -> Vec<&String> {
-    let place = |key: &str| {
-        let row =
-            jobmeter_model::metric::TABLE.iter().enumerate().filter(|(_, row)| key.starts_with(row.key));
-        row.max_by_key(|(_, row)| row.key.len()).map_or(usize::MAX, |(index, _)| index)
-    };
-    let mut keys: Vec<&String> = keys.into_iter().collect();
-    keys.sort_by_key(|key| {
-        if key.starts_with("cores_used") || key.starts_with("hardware") { 0 } else { place(key) }
-    });
-    keys
+/// Key, title and unit in the order of the metric table, what it does not know at the end.
+fn in_table_order(keys: BTreeSet<&str>) -> Vec<(&str, String, Unit)> {
+    let mut rows: Vec<_> = keys
+        .into_iter()
+        .map(|key| {
+            let (title, unit) = describe_key(Scope::Combined, None, key);
+            let id = FigureId::parse(Scope::Combined, None, key);
+            let place = id.map_or((usize::MAX, None), |id| (id.metric as usize, Some(id.stat)));
+            (place, (key, title, unit))
+        })
+        .collect();
+    rows.sort_by_key(|(place, _)| *place);
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
-pub(super) fn cell(key: &str, figure: &Figure) -> Markup {
+pub(super) fn cell(unit: Unit, figure: &Figure) -> Markup {
     let (class, word) = figures::quality(figure.quality);
     let mut hint = word.to_owned();
-    for more in [figures::bounds(key, figure), figure.reason.as_ref().map(|reason| visible(reason, 300))]
+    for more in [figures::bounds(unit, figure), figure.reason.as_ref().map(|reason| visible(reason, 300))]
         .into_iter()
         .flatten()
     {
         hint = format!("{hint}: {more}");
     }
     html! {
-        span title=(format!("{} ({hint})", figures::raw(figure))) { (figures::value(key, figure)) }
+        span title=(format!("{} ({hint})", figures::raw(figure))) { (figures::value(unit, figure)) }
         " " span.dot.(class) role="img" aria-label=(hint) {}
     }
 }
@@ -70,7 +72,10 @@ pub(super) fn host(run: &RunData) -> Markup {
         ("Host", visible(&info.host, 200)),
         ("Kernel", visible(&info.kernel, 300)),
         ("Working directory", visible(&info.cwd, 1_000)),
-        ("Run", format!("{}, mode {}, PID {}", visible(&info.id, 80), visible(&info.mode, 40), info.pid)),
+        (
+            "Run",
+            format!("{}, mode {}, PID {}", visible(&info.id, 80), visible(info.mode.as_str(), 40), info.pid),
+        ),
         (
             "Cores",
             format!(
@@ -83,17 +88,14 @@ pub(super) fn host(run: &RunData) -> Markup {
             "CPU quota",
             limits.cgroup_cores.map_or_else(unlimited, |cores| format!("{} cores", format::number(cores))),
         ),
-        (
-            "Memory limit",
-            limits.cgroup_memory_bytes.map_or_else(unlimited, |bytes| format::bytes(bytes as f64)),
-        ),
+        ("Memory limit", limits.cgroup_memory_bytes.map_or_else(unlimited, format::bytes)),
         (
             "Ticks",
             format!(
                 "{} taken, {} late, {} skipped",
-                format::grouped(info.ticks as i64),
-                format::grouped(info.late_ticks as i64),
-                format::grouped(info.skipped_ticks as i64)
+                format::count(info.ticks),
+                format::count(info.late_ticks),
+                format::count(info.skipped_ticks)
             ),
         ),
         (
@@ -107,7 +109,7 @@ pub(super) fn host(run: &RunData) -> Markup {
                 share.map_or(String::new(), |share| format!(" ({} % of one core)", format::number(share))),
                 overhead
                     .peak_rss_bytes
-                    .map_or(String::new(), |bytes| format!(", {} of RAM", format::bytes(bytes as f64)))
+                    .map_or(String::new(), |bytes| format!(", {} of RAM", format::bytes(bytes)))
             ),
         ),
     ];

@@ -1,36 +1,47 @@
 //! GPUs, disks, mounts and network interfaces, one row each.
 
-use super::{details, figures};
+use super::details;
 use crate::data::RunData;
 use crate::format::visible;
 use jobmeter_insight::gpus;
 use jobmeter_model::summary::EntityFigures;
+use jobmeter_model::{FigureId, Metric, Scope, Stat};
 use maud::{Markup, html};
 
+type Columns = &'static [(Metric, Stat)];
+
 /// Figures worth a column; everything else is in the export.
-const GPU: &[&str] = &[
-    "gpu_busy_ppm_mean",
-    "gpu_busy_ppm_max",
-    "gpu_memory_bytes_max",
-    "gpu_power_mw_mean",
-    "gpu_energy_uj",
-    "gpu_idle_ns",
-    "gpu_idle_energy_uj",
-    "gpu_temperature_mc_max",
+const GPU: Columns = &[
+    (Metric::GpuBusyPpm, Stat::Mean),
+    (Metric::GpuBusyPpm, Stat::Max),
+    (Metric::GpuMemoryBytes, Stat::Max),
+    (Metric::GpuPowerMw, Stat::Mean),
+    (Metric::GpuEnergyUj, Stat::Total),
+    (Metric::GpuIdleNs, Stat::Total),
+    (Metric::GpuIdleEnergyUj, Stat::Total),
+    (Metric::GpuTemperatureMc, Stat::Max),
 ];
-const DISK: &[&str] =
-    &["disk_read_bytes", "disk_write_bytes", "disk_read_bytes_per_s_max", "disk_write_bytes_per_s_max"];
-const MOUNT: &[&str] = &["mount_total_bytes_max", "mount_used_bytes_max", "mount_free_bytes_min"];
-const NETWORK: &[&str] = &[
-    "net_receive_bytes",
-    "net_transmit_bytes",
-    "net_receive_bytes_per_s_max",
-    "net_transmit_bytes_per_s_max",
+const DISK: Columns = &[
+    (Metric::DiskReadBytes, Stat::Total),
+    (Metric::DiskWriteBytes, Stat::Total),
+    (Metric::DiskReadBytes, Stat::RateMax),
+    (Metric::DiskWriteBytes, Stat::RateMax),
+];
+const MOUNT: Columns = &[
+    (Metric::MountTotalBytes, Stat::Max),
+    (Metric::MountUsedBytes, Stat::Max),
+    (Metric::MountFreeBytes, Stat::Min),
+];
+const NETWORK: Columns = &[
+    (Metric::NetReceiveBytes, Stat::Total),
+    (Metric::NetTransmitBytes, Stat::Total),
+    (Metric::NetReceiveBytes, Stat::RateMax),
+    (Metric::NetTransmitBytes, Stat::RateMax),
 ];
 
 pub(super) fn tables(run: &RunData) -> Markup {
     let summary = &run.summary;
-    let kinds: [(&str, &[EntityFigures], &[&str]); 4] = [
+    let kinds: [(&str, &[EntityFigures], Columns); 4] = [
         ("GPUs", &summary.gpus, GPU),
         ("Disks", &summary.disks, DISK),
         ("File systems", &summary.mounts, MOUNT),
@@ -54,9 +65,10 @@ pub(super) fn tables(run: &RunData) -> Markup {
     }
 }
 
-fn table(title: &str, rows: &[EntityFigures], columns: &[&str]) -> Markup {
-    let columns: Vec<&str> =
-        columns.iter().copied().filter(|key| rows.iter().any(|row| row.figures.contains_key(*key))).collect();
+fn table(title: &str, rows: &[EntityFigures], columns: Columns) -> Markup {
+    let is_there = |id: &FigureId| rows.iter().any(|row| row.figures.get(id.metric, id.stat).is_some());
+    let columns = columns.iter().map(|(metric, stat)| FigureId::of(Scope::System, *metric, *stat));
+    let columns: Vec<FigureId> = columns.filter(is_there).collect();
     if rows.is_empty() || columns.is_empty() {
         return html! {};
     }
@@ -64,10 +76,10 @@ fn table(title: &str, rows: &[EntityFigures], columns: &[&str]) -> Markup {
         div.device {
             h3 { (title) }
             div.scroll tabindex="0" { table {
-                thead { tr { th scope="col" { "Name" } @for key in &columns { th.num scope="col" { (figures::meaning(key).title) } } } }
+                thead { tr { th scope="col" { "Name" } @for id in &columns { th.num scope="col" { (id.title()) } } } }
                 tbody { @for row in rows { tr {
                     th scope="row" { (name(row)) }
-                    @for key in &columns { td.num { @if let Some(figure) = row.figures.get(*key) { (details::cell(key, figure)) } } }
+                    @for id in &columns { td.num { @if let Some(figure) = row.figures.get(id.metric, id.stat) { (details::cell(id.unit(), figure)) } } }
                 } } }
             } }
         }
@@ -107,7 +119,7 @@ const GPU_FACTS: [(&str, &str); 9] = [
 fn gpu_facts(row: &EntityFigures) -> Vec<(String, String)> {
     let known = GPU_FACTS.iter().filter_map(|(key, words)| {
         let value = row.facts.get(*key)?;
-        let value = match (*key, value.parse::<f64>()) {
+        let value = match (*key, value.parse::<u64>()) {
             ("memory_total_bytes", Ok(total)) => crate::format::bytes(total),
             _ => value.clone(),
         };

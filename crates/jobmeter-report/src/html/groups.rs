@@ -3,7 +3,6 @@
 use crate::data::RunData;
 use crate::format::{self, visible};
 use jobmeter_insight::compare::{self, Options, RunView, Verdict};
-use jobmeter_model::Scope;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest name and note that are shown.
@@ -54,8 +53,7 @@ impl Groups {
     }
 
     /// What the comparison of the sets found for a figure of one group against the first; nothing from few runs.
-    pub(super) fn verdict(&self, scope: Scope, key: &str, group: usize) -> Option<Verdict> {
-        let scope = if key == "wall_ns" { "run" } else { scope.key() };
+    pub(super) fn verdict(&self, scope: &'static str, key: &str, group: usize) -> Option<Verdict> {
         self.verdicts.get(&(scope, key.to_owned()))?.get(group.checked_sub(1)?).copied()
     }
 }

@@ -3,7 +3,7 @@
 use super::figures;
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_model::{Figure, Figures, Quality};
+use jobmeter_model::{Figure, FigureId, Figures, Metric, Quality, Scope, Stat, Unit, VerdictKind};
 use maud::{Markup, html};
 
 /// Longest command line that is shown whole.
@@ -40,7 +40,7 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
             p.meta {
                 @if !info.host.is_empty() { span { bdi { (visible(&info.host, 100)) } } }
                 @if info.started_unix_ns > 0 { span { (format::instant(info.started_unix_ns)) } }
-                span { (format::grouped(info.ticks as i64)) (if info.ticks == 1 { " tick" } else { " ticks" })
+                span { (format::count(info.ticks)) (if info.ticks == 1 { " tick" } else { " ticks" })
                     @if let Some(interval) = info.interval_ns { ", every " (format::duration(interval)) } @else { ", adaptive" } }
                 @for (key, value) in &info.tags { span.tag { bdi { (visible(key, 60)) "=" (visible(value, 120)) } } }
             }
@@ -71,16 +71,16 @@ fn copy() -> Markup {
 /// Colour and word of the verdict.
 pub(super) fn tone(run: &RunData) -> (&'static str, String) {
     let verdict = &run.summary.verdict;
-    match (verdict.kind.as_str(), verdict.exit_code) {
-        ("exited", Some(0)) => ("good", "Succeeded".to_owned()),
-        ("exited", Some(code)) => ("bad", format!("Failed, exit {code}")),
-        ("signaled", _) => {
+    match (&verdict.kind, verdict.exit_code) {
+        (VerdictKind::Exited, Some(0)) => ("good", "Succeeded".to_owned()),
+        (VerdictKind::Exited, Some(code)) => ("bad", format!("Failed, exit {code}")),
+        (VerdictKind::Signaled, _) => {
             ("bad", verdict.signal.map_or("Killed".to_owned(), |signal| format!("Signal {signal}")))
         }
-        ("oom_killed", _) => ("bad", "Out of memory".to_owned()),
-        ("timeout", _) => ("bad", "Time limit".to_owned()),
-        ("detached", _) => ("calm", "Detached".to_owned()),
-        ("crashed", _) => ("doubt", "Record ends early".to_owned()),
+        (VerdictKind::OomKilled, _) => ("bad", "Out of memory".to_owned()),
+        (VerdictKind::Timeout, _) => ("bad", "Time limit".to_owned()),
+        (VerdictKind::Detached, _) => ("calm", "Detached".to_owned()),
+        (VerdictKind::Crashed, _) => ("doubt", "Record ends early".to_owned()),
         _ => ("doubt", "End unknown".to_owned()),
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn tone(run: &RunData) -> (&'static str, String) {
 /// A key figure: its name, the figure, and a line below it.
 struct Tile {
     title: &'static str,
-    key: &'static str,
+    unit: Unit,
     figure: Figure,
     /// Said behind the value: `busy`, `read`.
     word: &'static str,
@@ -99,22 +99,24 @@ struct Tile {
 pub(super) fn cards(run: &RunData) -> Markup {
     let (job, mut tiles) = (&run.summary.combined, Vec::new());
     if let Some(wall) = run.summary.run.wall_ns {
-        let seconds = format::grouped((wall as f64 / 1e9).round() as i64);
+        let seconds = format::count((wall as f64 / 1e9).round() as u64);
         let note = Some(format!("{seconds} s")).filter(|_| wall >= 100_000_000_000);
         tiles.push(Tile {
             title: "Time",
-            key: "wall_ns",
+            unit: Unit::Nanos,
             figure: Figure::int(wall, Quality::Exact),
             word: "",
             note,
         });
     }
-    add(&mut tiles, "Peak memory", job, "rss_bytes_max", "", memory_note(run));
-    add(&mut tiles, "CPU time", job, "cpu_ns", "", cores_note(run));
-    let gpu_note = pair(job, "", "gpu_memory_bytes_max", " of GPU memory at most");
-    if run.summary.gpus.is_empty() || !add(&mut tiles, "GPU", job, "gpu_busy_ppm_mean", "busy", gpu_note) {
-        let note = pair(job, "", "write_storage_bytes", " written");
-        add(&mut tiles, "Disk", job, "read_storage_bytes", "read", note);
+    add(&mut tiles, "Peak memory", job, (Metric::RssBytes, Stat::Max), "", memory_note(run));
+    add(&mut tiles, "CPU time", job, (Metric::CpuNs, Stat::Total), "", cores_note(run));
+    let gpu_note = pair(job, "", (Metric::GpuMemoryBytes, Stat::Max), " of GPU memory at most");
+    if run.summary.gpus.is_empty()
+        || !add(&mut tiles, "GPU", job, (Metric::GpuBusyPpm, Stat::Mean), "busy", gpu_note)
+    {
+        let note = pair(job, "", (Metric::WriteStorageBytes, Stat::Total), " written");
+        add(&mut tiles, "Disk", job, (Metric::ReadStorageBytes, Stat::Total), "read", note);
     }
     html! { section.tiles.cards aria-label="Key figures" { @for tile in &tiles { (show(tile)) } } }
 }
@@ -122,19 +124,19 @@ pub(super) fn cards(run: &RunData) -> Markup {
 /// The others, for who looks further.
 pub(super) fn tiles(run: &RunData) -> Markup {
     let (job, system, mut tiles) = (&run.summary.combined, &run.summary.system, Vec::new());
-    let read_note = pair(job, "", "read_chars_bytes", " by read calls");
-    let write_note = pair(job, "", "write_chars_bytes", " by write calls");
-    let net_note = pair(system, "", "net_transmit_bytes", " sent; whole machine");
+    let read_note = pair(job, "", (Metric::ReadCharsBytes, Stat::Total), " by read calls");
+    let write_note = pair(job, "", (Metric::WriteCharsBytes, Stat::Total), " by write calls");
+    let net_note = pair(system, "", (Metric::NetTransmitBytes, Stat::Total), " sent; whole machine");
     if !run.summary.gpus.is_empty() {
-        let note = pair(job, "mean ", "gpu_memory_bytes_mean", "");
-        add(&mut tiles, "Peak GPU memory", job, "gpu_memory_bytes_max", "", note);
-        let note = pair(job, "mean ", "gpu_busy_ppm_mean", "");
-        add(&mut tiles, "GPU use, highest", job, "gpu_busy_ppm_max", "", note);
+        let note = pair(job, "mean ", (Metric::GpuMemoryBytes, Stat::Mean), "");
+        add(&mut tiles, "Peak GPU memory", job, (Metric::GpuMemoryBytes, Stat::Max), "", note);
+        let note = pair(job, "mean ", (Metric::GpuBusyPpm, Stat::Mean), "");
+        add(&mut tiles, "GPU use, highest", job, (Metric::GpuBusyPpm, Stat::Max), "", note);
     }
-    add(&mut tiles, "Read from storage", job, "read_storage_bytes", "", read_note);
-    add(&mut tiles, "Written to storage", job, "write_storage_bytes", "", write_note);
-    add(&mut tiles, "Network received", system, "net_receive_bytes", "", net_note);
-    add(&mut tiles, "Processes at once", job, "processes_max", "", lived_note(run));
+    add(&mut tiles, "Read from storage", job, (Metric::ReadStorageBytes, Stat::Total), "", read_note);
+    add(&mut tiles, "Written to storage", job, (Metric::WriteStorageBytes, Stat::Total), "", write_note);
+    add(&mut tiles, "Network received", system, (Metric::NetReceiveBytes, Stat::Total), "", net_note);
+    add(&mut tiles, "Processes at once", job, (Metric::Processes, Stat::Max), "", lived_note(run));
     if tiles.is_empty() {
         return html! {};
     }
@@ -146,11 +148,11 @@ fn show(tile: &Tile) -> Markup {
     html! {
         div.tile {
             p.tile-title { (tile.title) }
-            p.tile-value.num title=(figures::raw(&tile.figure)) { (figures::value(tile.key, &tile.figure))
+            p.tile-value.num title=(figures::raw(&tile.figure)) { (figures::value(tile.unit, &tile.figure))
                 @if !tile.word.is_empty() && tile.figure.value.is_some() { span.tile-word { " " (tile.word) } } }
             @if let Some(note) = &tile.note { p.tile-note { (note) } }
             p.tile-quality { span.quality.(class) { (word) }
-                @if let Some(bounds) = figures::bounds(tile.key, &tile.figure) { " " span.bounds { (bounds) } } }
+                @if let Some(bounds) = figures::bounds(tile.unit, &tile.figure) { " " span.bounds { (bounds) } } }
             @if let Some(reason) = &tile.figure.reason { p.tile-reason { (visible(reason, 300)) } }
         }
     }
@@ -161,34 +163,34 @@ fn add(
     tiles: &mut Vec<Tile>,
     title: &'static str,
     figures: &Figures,
-    key: &'static str,
+    (metric, stat): (Metric, Stat),
     word: &'static str,
     note: Option<String>,
 ) -> bool {
-    let Some(figure) = figures.get(key) else { return false };
-    tiles.push(Tile { title, key, figure: figure.clone(), word, note });
+    let Some(figure) = figures.get(metric, stat) else { return false };
+    let unit = FigureId::of(Scope::Combined, metric, stat).unit();
+    tiles.push(Tile { title, unit, figure: figure.clone(), word, note });
     true
 }
 
-fn pair(figures: &Figures, before: &str, key: &str, after: &str) -> Option<String> {
-    let figure = figures.get(key).filter(|figure| figure.value.is_some())?;
-    Some(format!("{before}{}{after}", figures::value(key, figure)))
+fn pair(figures: &Figures, before: &str, (metric, stat): (Metric, Stat), after: &str) -> Option<String> {
+    let figure = figures.get(metric, stat).filter(|figure| figure.value.is_some())?;
+    let unit = FigureId::of(Scope::Combined, metric, stat).unit();
+    Some(format!("{before}{}{after}", figures::value(unit, figure)))
 }
 
 fn cores_note(run: &RunData) -> Option<String> {
-    let mean = run.summary.combined.get("cores_used_mean")?.as_f64()?;
-    let most = run.summary.combined.get("cores_used_max").and_then(Figure::as_f64);
+    let mean = run.summary.combined.value(Metric::CpuNs, Stat::RateMean)?;
+    let most = run.summary.combined.value(Metric::CpuNs, Stat::RateMax);
     let of = run.summary.run.expected_cores;
     let all = if of > 0.0 { format!(" of {}", format::number(of)) } else { String::new() };
-    let most = most.map_or(String::new(), |most| format!(", {} at most", format::number(most)));
-    Some(format!("{}{all} cores on average{most}", format::number(mean)))
+    let most = most.map_or(String::new(), |most| format!(", {} at most", format::cores(most)));
+    Some(format!("{}{all} cores on average{most}", format::cores(mean)))
 }
 
 fn memory_note(run: &RunData) -> Option<String> {
-    let peak = run.summary.combined.get("rss_bytes_max")?.as_f64()?;
-    let machine = ["memory_total_bytes_max", "memory_total_bytes"]
-        .iter()
-        .find_map(|key| run.summary.system.get(*key)?.as_u64());
+    let peak = run.summary.combined.value(Metric::RssBytes, Stat::Max)?;
+    let machine = run.summary.system.whole(Metric::MemoryTotalBytes, Stat::Max);
     let (limit, what) = match (run.summary.limits.cgroup_memory_bytes, machine) {
         (Some(limit), _) => (limit, "allowed"),
         (None, Some(total)) => (total, "in the machine"),
@@ -197,12 +199,12 @@ fn memory_note(run: &RunData) -> Option<String> {
     let share = peak / limit.max(1) as f64 * 100.0;
     // Nobody reads 4.9e-5 %.
     let share = if share < 0.01 { "under 0.01".to_owned() } else { format::number(share) };
-    Some(format!("{share} % of {} {what}", format::bytes(limit as f64)))
+    Some(format!("{share} % of {} {what}", format::bytes(limit)))
 }
 
 fn lived_note(run: &RunData) -> Option<String> {
     let lived = run.processes.len() as u64 + run.processes_omitted;
-    (lived > 0).then(|| format!("{} lived in all", format::grouped(lived as i64)))
+    (lived > 0).then(|| format!("{} lived in all", format::count(lived)))
 }
 
 /// One line: what became of the GPUs that the job could use.
@@ -240,7 +242,7 @@ pub(super) fn warnings(index: usize, run: &RunData) -> Markup {
         section.callout.doubt id=(format!("run-{index}-doubt")) aria-label="Warnings" {
             h2 { "What to doubt" }
             ul { @for warning in &run.summary.warnings {
-                li { span.kind { (visible(&warning.kind.replace('_', " "), 60)) } " " (visible(&warning.text, 2_000)) }
+                li { span.kind { (visible(&warning.kind.as_str().replace('_', " "), 60)) } " " (visible(&warning.text, 2_000)) }
             } }
         }
     }

@@ -3,9 +3,10 @@
 
 use super::groups::Groups;
 use super::pack::{pack, pack_differences};
-use crate::data::{Measure, Point, ProcessRow, RunData, Series};
+use crate::data::{Point, ProcessRow, RunData, Series};
 use crate::format::visible;
 use crate::panels::{self, Role};
+use jobmeter_model::Unit;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -44,7 +45,7 @@ struct Run<'a> {
 struct Panel<'a> {
     id: &'a str,
     title: &'a str,
-    measure: Measure,
+    measure: Unit,
     limits: Vec<(&'a str, f64)>,
     /// What the peak of the leading line cannot exceed.
     bound: Option<(&'a str, f64)>,

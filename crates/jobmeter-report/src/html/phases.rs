@@ -1,8 +1,8 @@
 //! The table of phases.
 
 use crate::data::RunData;
-use crate::format::{self, visible};
-use jobmeter_model::Quality;
+use crate::format::{self, Style, visible};
+use jobmeter_model::{Quality, Unit};
 use jobmeter_record::table::{Course, Phase};
 use maud::{Markup, html};
 
@@ -31,17 +31,17 @@ pub(super) fn table(run: &RunData) -> Markup {
                 } }
                 tbody { @for row in &run.phases { tr {
                     th scope="row" { bdi.name { (visible(&row.name, 12_000)) } }
-                    td.num { (format::grouped(row.calls as i64)) }
+                    td.num { (format::count(row.calls)) }
                     td.num { (format::duration(row.time_total_ns)) }
                     td.num { (each_call(row)) }
                     td.num { (about(row, row.used.cpu_ns.map(format::duration))) }
                     td.num { (size(row.used.peak_rss_bytes)) }
-                    td.num { (about(row, row.used.read_storage_bytes.map(bytes))) }
-                    td.num { (about(row, row.used.write_storage_bytes.map(bytes))) }
+                    td.num { (about(row, row.used.read_storage_bytes.map(format::bytes))) }
+                    td.num { (about(row, row.used.write_storage_bytes.map(format::bytes))) }
                     @if gpu_memory { td.num { (size(row.used.peak_gpu_memory_bytes)) } }
                     @if gpu_job { td.num { (course(&row.used.gpu_busy_ppm)) } }
                     @if gpu_all { td.num { (course(&row.used.system_gpu_busy_ppm)) } }
-                    @if energy { td.num { (about(row, row.used.system_gpu_energy_uj.map(format::energy))) } }
+                    @if energy { td.num { (about(row, row.used.system_gpu_energy_uj.map(energy_text))) } }
                 } } }
             } }
             p.remark { "CPU, bytes and GPU are those of the whole job while the phase was active; phases that overlap share them."
@@ -76,16 +76,17 @@ fn about(row: &Phase, text: Option<String>) -> String {
     }
 }
 
-fn bytes(value: u64) -> String {
-    format::bytes(value as f64)
+/// As the terminal's table of phases has it.
+fn energy_text(microjoules: u64) -> String {
+    format::format(microjoules as f64, Unit::Microjoules, Style::Short)
 }
 
 fn size(value: Option<u64>) -> String {
-    value.map_or("–".to_owned(), bytes)
+    value.map_or("–".to_owned(), format::bytes)
 }
 
 fn course(busy: &Course) -> Markup {
-    let percent = |ppm: f64| format!("{} %", format::number(ppm / 1e4));
+    let percent = |ppm: f64| format::format(ppm, Unit::Ppm, Style::Short);
     html! {
         (busy.mean().map_or("–".to_owned(), percent))
         @if let Some(max) = busy.max() { br; span.faint { "max " (percent(max as f64)) } }

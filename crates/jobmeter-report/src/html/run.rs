@@ -177,10 +177,10 @@ fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
         section.block aria-labelledby=(title_id) {
             div.block-head {
                 h2 id=(title_id) { "Processes" }
-                span.count { (format::grouped(total as i64)) " lived" }
+                span.count { (format::count(total)) " lived" }
             }
             @if run.processes_omitted > 0 {
-                p.hint { "The " (format::grouped(run.processes.len() as i64)) " longest-lived are shown." }
+                p.hint { "The " (format::count(run.processes.len() as u64)) " longest-lived are shown." }
             }
             @if interactive { div.gantt data-run=(index) {} }
             details.alt {
@@ -198,7 +198,7 @@ fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
                         td.num { (format::duration(row.start_ns)) }
                         td.num { (row.end_ns.map_or("–".to_owned(), |end| format::duration(end.saturating_sub(row.start_ns)))) }
                         td.num { (row.cpu_ns.map_or("–".to_owned(), format::duration)) }
-                        td.num { (row.peak_rss_bytes.map_or("–".to_owned(), |bytes| format::bytes(bytes as f64))) }
+                        td.num { (row.peak_rss_bytes.map_or("–".to_owned(), format::bytes)) }
                         td { (ending(row.end_ns, row.wait_status)) }
                     } } }
                 } }

@@ -1,24 +1,24 @@
 //! Round numbers for axes.
 
-use crate::data::Measure;
 use crate::format;
+use jobmeter_model::Unit;
 
 /// The upper end of an axis and the marks on it, both round in the unit that people read.
-pub(crate) fn value_axis(measure: Measure, highest: f64, steps: usize) -> (f64, Vec<(f64, String)>) {
+pub(crate) fn value_axis(measure: Unit, highest: f64, steps: usize) -> (f64, Vec<(f64, String)>) {
     let highest = if highest > 0.0 && highest.is_finite() { highest } else { 1.0 };
     let unit = match measure {
-        Measure::Bytes | Measure::BytesPerSecond => 1000f64.powf(highest.log(1000.0).floor().clamp(0.0, 6.0)),
-        Measure::Ratio => 0.01,
-        Measure::Hertz => 1e6,
+        Unit::Bytes | Unit::BytesPerSecond => 1000f64.powf(highest.log(1000.0).floor().clamp(0.0, 6.0)),
+        Unit::Ratio => 0.01,
+        Unit::Hertz => 1e6,
         _ => 1.0,
     };
-    let whole = matches!(measure, Measure::Bytes | Measure::BytesPerSecond | Measure::Count);
+    let whole = matches!(measure, Unit::Bytes | Unit::BytesPerSecond | Unit::Count);
     let step = round_step(highest / unit / steps.max(1) as f64) * unit;
     let step = if whole { step.max(1.0) } else { step };
     let count = (highest / step - 1e-9).ceil().max(1.0) as usize;
     let marks = (0..=count).map(|index| {
         let value = index as f64 * step;
-        (value, format::measure(measure, value))
+        (value, format::format(value, measure, format::Style::Short))
     });
     (count as f64 * step, marks.collect())
 }
@@ -96,13 +96,13 @@ mod tests {
     #[test]
     fn axes_end_on_round_numbers_above_the_data() {
         for highest in [0.0, 0.3, 1.0, 7.3, 8.0, 512.0, 3.7e9, 1e12, f64::NAN] {
-            for measure in [Measure::Cores, Measure::Bytes, Measure::Ratio] {
+            for measure in [Unit::Cores, Unit::Bytes, Unit::Ratio] {
                 let (top, marks) = value_axis(measure, highest, 4);
                 assert!(highest.is_nan() || top >= highest * 0.999_999, "{measure:?} {highest} {top}");
                 assert!((2..=6).contains(&marks.len()), "{marks:?}");
             }
         }
-        let (_, marks) = value_axis(Measure::Bytes, 3.2e9, 4);
+        let (_, marks) = value_axis(Unit::Bytes, 3.2e9, 4);
         assert_eq!(
             marks.iter().map(|mark| mark.1.as_str()).collect::<Vec<_>>(),
             ["0 B", "1 GB", "2 GB", "3 GB", "4 GB"]

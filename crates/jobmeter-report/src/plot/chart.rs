@@ -4,9 +4,10 @@ use super::axis::{time_marks, value_axis};
 use super::font;
 use super::scene::{Anchor, Color, Scene, Shape};
 use super::theme::Palette;
-use crate::data::{Measure, PhaseSpan, Point, RunData, Series};
+use crate::data::{PhaseSpan, Point, RunData, Series};
 use crate::format;
 use crate::panels::{Limit, Panel, Role};
+use jobmeter_model::Unit;
 
 /// Where a panel sits and how much time it spans.
 pub(super) struct Frame {
@@ -26,7 +27,7 @@ impl Frame {
 /// A panel of one run, or the same panel of several.
 pub(super) struct Overlay<'a> {
     title: &'static str,
-    measure: Measure,
+    measure: Unit,
     lines: Vec<Stroke<'a>>,
     limits: Vec<Limit>,
 }
@@ -40,7 +41,7 @@ struct Stroke<'a> {
 /// Of several runs only the leading line of each is drawn, in a colour of its own.
 pub(super) fn overlay<'a>(runs: &[RunData], panels: Vec<(usize, Panel<'a>)>) -> Overlay<'a> {
     let (title, measure) =
-        panels.first().map_or(("", Measure::Plain), |(_, panel)| (panel.title, panel.measure));
+        panels.first().map_or(("", Unit::Plain), |(_, panel)| (panel.title, panel.measure));
     let several = runs.len() > 1;
     let mut overlay = Overlay { title, measure, lines: Vec::new(), limits: Vec::new() };
     for (run, panel) in panels {
@@ -103,7 +104,7 @@ pub(super) fn draw(
 
 fn limit_lines(
     scene: &mut Scene,
-    measure: Measure,
+    measure: Unit,
     mut limits: Vec<&Limit>,
     frame: &Frame,
     y_of: &dyn Fn(f64) -> f32,

@@ -2,13 +2,10 @@
 
 use super::units::Units;
 use jobmeter_insight::gpus;
+use jobmeter_model::format::{Style, format};
 use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::text::printable;
-use jobmeter_model::{Figure, Figures, Summary};
-
-fn get(figures: &Figures, key: &str) -> Option<f64> {
-    figures.get(key).and_then(Figure::as_f64)
-}
+use jobmeter_model::{Figures, Metric, Stat, Summary, Unit};
 
 /// Devices beyond this are in the JSON only.
 const MOST_DEVICES: usize = 16;
@@ -37,17 +34,19 @@ pub(super) fn part(figures: &Figures, units: Units) -> String {
 
 /// `31 % on average, 60 % at most`.
 fn share(figures: &Figures) -> Option<String> {
-    let (mean, max) = (get(figures, "gpu_busy_ppm_mean")?, get(figures, "gpu_busy_ppm_max")?);
-    Some(format!("{:.0} % on average, {:.0} % at most", mean / 1e4, max / 1e4))
+    let share = |stat| Some(format(figures.value(Metric::GpuBusyPpm, stat)?, Unit::Ppm, Style::Rounded));
+    Some(format!("{} on average, {} at most", share(Stat::Mean)?, share(Stat::Max)?))
 }
 
 /// `peak 3.21 GB, mean 2.10 GB`.
 fn ram(figures: &Figures, units: Units) -> Option<String> {
-    let peak = units.gpu_ram(get(figures, "gpu_memory_bytes_max")? as u64);
-    let of = get(figures, "gpu_memory_total_bytes_max")
-        .map_or(String::new(), |total| format!(" of {}", units.gpu_ram(total as u64)));
-    let mean = get(figures, "gpu_memory_bytes_mean")
-        .map_or(String::new(), |mean| format!(", mean {}", units.gpu_ram(mean as u64)));
+    let peak = units.gpu_ram(figures.whole(Metric::GpuMemoryBytes, Stat::Max)?);
+    let of = figures
+        .whole(Metric::GpuMemoryTotalBytes, Stat::Max)
+        .map_or(String::new(), |total| format!(" of {}", units.gpu_ram(total)));
+    let mean = figures
+        .whole(Metric::GpuMemoryBytes, Stat::Mean)
+        .map_or(String::new(), |mean| format!(", mean {}", units.gpu_ram(mean)));
     Some(format!("peak {peak}{of}{mean}"))
 }
 
@@ -60,8 +59,9 @@ fn busy(summary: &Summary) -> Option<String> {
     let mut parts = Vec::new();
     for (label, figures) in [("job", &summary.combined), ("machine", &summary.system)] {
         let Some(text) = share(figures) else { continue };
-        let hardware = get(figures, "gpu_hardware_ratio_mean")
-            .map_or(String::new(), |ratio| format!(" ({:.1} % of the hardware)", ratio * 100.0));
+        let hardware = figures.value(Metric::GpuBusyPpm, Stat::ShareMean).map_or(String::new(), |ratio| {
+            format!(" ({} of the hardware)", format(ratio, Unit::Ratio, Style::Full))
+        });
         parts.push(format!("{label} {text}{hardware}"));
     }
     let seen = |gpu: &&EntityFigures| !has(gpu, "visible", "no") && !has(gpu, "mig_enabled", "yes");
@@ -97,12 +97,12 @@ fn device(gpu: &EntityFigures, units: Units) -> String {
     let mut parts = vec![printable(&format!("{index}{} ({})", fact("name").unwrap_or("GPU"), gpu.name))];
     parts.extend(share(figures));
     parts.extend(ram(figures, units).map(|text| format!("RAM {text}")));
-    parts.extend(get(figures, "gpu_power_mw_max").map(|mw| format!("up to {:.0} W", mw / 1e3)));
-    parts.extend(get(figures, "gpu_energy_uj").map(|uj| match fact("energy_method") {
-        Some(method) => format!("{:.1} J by {method}", uj / 1e6),
-        None => format!("{:.1} J", uj / 1e6),
+    parts.extend(figures.value(Metric::GpuPowerMw, Stat::Max).map(|mw| up_to(mw, Unit::Milliwatts)));
+    parts.extend(figures.value(Metric::GpuEnergyUj, Stat::Total).map(|uj| {
+        let by = fact("energy_method").map_or(String::new(), |method| format!(" by {method}"));
+        format!("{}{by}", format(uj, Unit::Microjoules, Style::Full))
     }));
-    parts.extend(get(figures, "gpu_temperature_mc_max").map(|mc| format!("up to {:.0} °C", mc / 1e3)));
+    parts.extend(figures.value(Metric::GpuTemperatureMc, Stat::Max).map(|mc| up_to(mc, Unit::Millicelsius)));
     parts.extend(slowed(figures));
     parts.join("; ")
 }
@@ -110,15 +110,15 @@ fn device(gpu: &EntityFigures, units: Units) -> String {
 /// Heat and failing power slow a GPU down; a power cap in normal work, chosen clocks and idleness are no trouble.
 fn slowed(figures: &Figures) -> Option<String> {
     let reasons = [
-        ("hardware_slowdown", "the hardware"),
-        ("software_thermal", "heat"),
-        ("hardware_thermal", "heat (hardware)"),
-        ("power_brake", "a power brake"),
+        (Metric::GpuClocksHeldHardwareSlowdownNs, "the hardware"),
+        (Metric::GpuClocksHeldSoftwareThermalNs, "heat"),
+        (Metric::GpuClocksHeldHardwareThermalNs, "heat (hardware)"),
+        (Metric::GpuClocksHeldPowerBrakeNs, "a power brake"),
     ];
     let parts: Vec<String> = reasons
         .iter()
-        .filter_map(|(key, words)| {
-            let ns = get(figures, &format!("gpu_clocks_held_{key}_ns")).filter(|ns| *ns > 0.0)?;
+        .filter_map(|(metric, words)| {
+            let ns = figures.value(*metric, Stat::Total).filter(|ns| *ns > 0.0)?;
             Some(format!("{:.1} s by {words}", ns / 1e9))
         })
         .collect();
@@ -126,12 +126,18 @@ fn slowed(figures: &Figures) -> Option<String> {
 }
 
 fn energy(summary: &Summary) -> Option<String> {
-    let figure = summary.combined.get("energy_joules")?;
+    let figure = summary.combined.get(Metric::EnergyJoules, Stat::Total)?;
     let joules = figure.as_f64()?;
     let reason = figure.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+    let co2 = summary.combined.value(Metric::Co2Grams, Stat::Total);
     let co2 =
-        get(&summary.combined, "co2_grams").map_or(String::new(), |grams| format!("; {grams:.2} g of CO2"));
-    let power = get(&summary.system, "gpu_power_mw_max")
-        .map_or(String::new(), |mw| format!("; GPUs draw up to {:.0} W", mw / 1e3));
-    Some(format!("{joules:.1} J (estimate{reason}){power}{co2}"))
+        co2.map_or(String::new(), |grams| format!("; {} of CO2", format(grams, Unit::Grams, Style::Full)));
+    let power = summary.system.value(Metric::GpuPowerMw, Stat::Max);
+    let power = power.map_or(String::new(), |mw| format!("; GPUs draw {}", up_to(mw, Unit::Milliwatts)));
+    let energy = format(joules, Unit::Joules, Style::Full);
+    Some(format!("{energy} (estimate{reason}){power}{co2}"))
+}
+
+fn up_to(value: f64, unit: Unit) -> String {
+    format!("up to {}", format(value, unit, Style::Rounded))
 }

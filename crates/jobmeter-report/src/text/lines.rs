@@ -2,9 +2,10 @@
 //! out.
 
 use super::units::Units;
+use jobmeter_model::format::{Style, format};
 use jobmeter_model::text::printable;
 use jobmeter_model::units::{format_bytes, format_count, format_duration_ns};
-use jobmeter_model::{Figure, Figures, Quality, Summary};
+use jobmeter_model::{Figure, Figures, Metric, Quality, Stat, Summary, Unit};
 
 pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, String)> {
     let combined = &summary.combined;
@@ -29,10 +30,12 @@ pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, Strin
 /// Quality notes and warnings.
 pub(super) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
-    for (name, key) in
-        [("CPU", "cpu_ns"), ("disk bytes", "read_storage_bytes"), ("RAM peak", "rss_bytes_max")]
-    {
-        if let Some(figure) = summary.combined.get(key)
+    for (name, metric, stat) in [
+        ("CPU", Metric::CpuNs, Stat::Total),
+        ("disk bytes", Metric::ReadStorageBytes, Stat::Total),
+        ("RAM peak", Metric::RssBytes, Stat::Max),
+    ] {
+        if let Some(figure) = summary.combined.get(metric, stat)
             && matches!(figure.quality, Quality::LowerBound | Quality::Unavailable)
             && let Some(reason) = &figure.reason
         {
@@ -58,9 +61,8 @@ pub(super) fn notes(summary: &Summary) -> Vec<String> {
 }
 
 fn has_descendants(summary: &Summary) -> bool {
-    let any =
-        |key: &str| summary.descendants.get(key).and_then(Figure::as_u64).is_some_and(|value| value > 0);
-    any("processes_max") || any("cpu_ns")
+    let any = |metric, stat| summary.descendants.whole(metric, stat).is_some_and(|value| value > 0);
+    any(Metric::Processes, Stat::Max) || any(Metric::CpuNs, Stat::Total)
 }
 
 fn job(summary: &Summary) -> String {
@@ -76,36 +78,35 @@ fn job(summary: &Summary) -> String {
     }
 }
 
-fn get_u64(figures: &Figures, key: &str) -> Option<u64> {
-    figures.get(key).and_then(Figure::as_u64)
-}
-
-fn get_f64(figures: &Figures, key: &str) -> Option<f64> {
-    figures.get(key).and_then(Figure::as_f64)
-}
-
-fn at_least(figures: &Figures, key: &str) -> &'static str {
-    match figures.get(key).map(|figure| figure.quality) {
+fn at_least(figures: &Figures, counter: Metric) -> &'static str {
+    match figures.get(counter, Stat::Total).map(|figure| figure.quality) {
         Some(Quality::LowerBound) => "at least ",
         _ => "",
     }
 }
 
 fn cpu(figures: &Figures, expected_cores: Option<f64>, units: Units) -> Option<String> {
-    let total = get_u64(figures, "cpu_ns")?;
-    let mut text = format!("{}{}", at_least(figures, "cpu_ns"), units.time(total));
-    if let (Some(user), Some(system)) = (get_u64(figures, "cpu_user_ns"), get_u64(figures, "cpu_system_ns")) {
+    let total = figures.whole(Metric::CpuNs, Stat::Total)?;
+    let mut text = format!("{}{}", at_least(figures, Metric::CpuNs), units.time(total));
+    if let (Some(user), Some(system)) =
+        (figures.whole(Metric::CpuUserNs, Stat::Total), figures.whole(Metric::CpuSystemNs, Stat::Total))
+    {
         text += &format!(" (user {}, system {})", units.time(user), units.time(system));
     }
-    if let (Some(mean), Some(max)) = (get_f64(figures, "cores_used_mean"), get_f64(figures, "cores_used_max"))
+    if let (Some(mean), Some(max)) =
+        (figures.value(Metric::CpuNs, Stat::RateMean), figures.value(Metric::CpuNs, Stat::RateMax))
     {
-        text += &format!("; {mean:.2} cores on average, {max:.2} at most");
+        text += &format!("; {} on average, {} at most", cores(mean, Style::Full), cores(max, Style::Bare));
     }
-    if let (Some(cores), Some(ratio)) = (expected_cores, get_f64(figures, "hardware_ratio_mean")) {
+    if let (Some(cores), Some(ratio)) = (expected_cores, figures.value(Metric::CpuNs, Stat::ShareMean)) {
         let plural = if cores == 1.0 { "core" } else { "cores" };
-        text += &format!("; {:.1} % of {} {plural}", ratio * 100.0, trim(cores));
+        text += &format!("; {} of {} {plural}", format(ratio, Unit::Ratio, Style::Full), trim(cores));
     }
     Some(text)
+}
+
+fn cores(value: f64, style: Style) -> String {
+    format(value, Unit::Cores, style)
 }
 
 fn trim(value: f64) -> String {
@@ -129,62 +130,65 @@ fn peak(figure: &Figure, units: Units) -> Option<String> {
 }
 
 fn ram(figures: &Figures, units: Units) -> Option<String> {
-    let mut text = format!("peak {}", peak(figures.get("rss_bytes_max")?, units)?);
-    if let Some(mean) = get_f64(figures, "rss_bytes_mean") {
+    let mut text = format!("peak {}", peak(figures.get(Metric::RssBytes, Stat::Max)?, units)?);
+    if let Some(mean) = figures.value(Metric::RssBytes, Stat::Mean) {
         text += &format!("; mean {}", units.ram(mean as u64));
     }
     if let (Some(private), Some(shared)) =
-        (get_u64(figures, "rss_private_bytes_max"), get_u64(figures, "rss_shared_bytes_max"))
+        (figures.whole(Metric::RssPrivateBytes, Stat::Max), figures.whole(Metric::RssSharedBytes, Stat::Max))
     {
         text += &format!("; private {}, shared {}", units.ram(private), units.ram(shared));
     }
-    if let Some(swap) = get_u64(figures, "swap_bytes_max").filter(|swap| *swap > 0) {
+    if let Some(swap) = figures.whole(Metric::SwapBytes, Stat::Max).filter(|swap| *swap > 0) {
         text += &format!("; swap {}", units.ram(swap));
     }
     Some(text)
 }
 
 fn processes(figures: &Figures) -> Option<String> {
-    let most = get_u64(figures, "processes_max")?;
-    let total = get_u64(figures, "processes_total")?;
-    let seen = match figures.get("processes_total").map(|figure| figure.quality) {
+    let most = figures.whole(Metric::Processes, Stat::Max)?;
+    let total = figures.whole(Metric::Processes, Stat::Total)?;
+    let seen = match figures.get(Metric::Processes, Stat::Total).map(|figure| figure.quality) {
         Some(Quality::Exact) => format!("{} in all", format_count(total)),
         _ => format!("{} seen", format_count(total)),
     };
-    let threads = get_u64(figures, "threads_max")
+    let threads = figures
+        .whole(Metric::Threads, Stat::Max)
         .map_or(String::new(), |threads| format!("; {} at most", counted(threads, "thread")));
     Some(format!("{} at most, {seen}{threads}", format_count(most)))
 }
 
 fn bytes(figures: &Figures, units: Units) -> Option<String> {
-    let read = get_u64(figures, "read_storage_bytes")?;
-    let written = get_u64(figures, "write_storage_bytes")?;
+    let read = figures.whole(Metric::ReadStorageBytes, Stat::Total)?;
+    let written = figures.whole(Metric::WriteStorageBytes, Stat::Total)?;
     let mut text = format!("read {}, written {}", units.traffic(read), units.traffic(written));
-    if let (Some(read), Some(written)) =
-        (get_u64(figures, "read_chars_bytes"), get_u64(figures, "write_chars_bytes"))
-    {
+    if let (Some(read), Some(written)) = (
+        figures.whole(Metric::ReadCharsBytes, Stat::Total),
+        figures.whole(Metric::WriteCharsBytes, Stat::Total),
+    ) {
         text += &format!("; by calls {} and {}", units.traffic(read), units.traffic(written));
     }
     Some(text)
 }
 
 fn faults(figures: &Figures) -> Option<String> {
-    let count = |key: &str| get_u64(figures, key).map(format_count);
+    let count = |metric| figures.whole(metric, Stat::Total).map(format_count);
     Some(format!(
         "page faults {} minor, {} major; switches {} voluntary, {} involuntary",
-        count("faults_minor")?,
-        count("faults_major")?,
-        count("switches_voluntary")?,
-        count("switches_involuntary")?
+        count(Metric::FaultsMinor)?,
+        count(Metric::FaultsMajor)?,
+        count(Metric::SwitchesVoluntary)?,
+        count(Metric::SwitchesInvoluntary)?
     ))
 }
 
 /// Main or descendants in one line.
 fn part(figures: &Figures, units: Units) -> Option<String> {
-    let cpu = get_u64(figures, "cpu_ns")?;
-    let ram = peak(figures.get("rss_bytes_max")?, units)?;
-    let cores =
-        get_f64(figures, "cores_used_max").map_or(String::new(), |max| format!(", {max:.2} cores at most"));
+    let cpu = figures.whole(Metric::CpuNs, Stat::Total)?;
+    let ram = peak(figures.get(Metric::RssBytes, Stat::Max)?, units)?;
+    let cores = figures
+        .value(Metric::CpuNs, Stat::RateMax)
+        .map_or(String::new(), |max| format!(", {} at most", cores(max, Style::Full)));
     let gpu = super::gpu::part(figures, units);
     Some(format!("CPU {}{cores}; RAM peak {ram}{gpu}", units.time(cpu)))
 }
@@ -192,17 +196,19 @@ fn part(figures: &Figures, units: Units) -> Option<String> {
 fn machine(summary: &Summary, units: Units) -> Option<String> {
     let figures = &summary.system;
     let mut parts = Vec::new();
-    if let Some(cores) = get_f64(figures, "cores_used_mean") {
-        parts.push(format!("CPU {cores:.2} of {} cores", summary.run.system_cores));
+    if let Some(cores) = figures.value(Metric::CpuNs, Stat::RateMean) {
+        parts.push(format!("CPU {} of {} cores", self::cores(cores, Style::Bare), summary.run.system_cores));
     }
-    if let (Some(used), Some(total)) =
-        (get_u64(figures, "memory_used_bytes_max"), get_u64(figures, "memory_total_bytes_max"))
-    {
+    if let (Some(used), Some(total)) = (
+        figures.whole(Metric::MemoryUsedBytes, Stat::Max),
+        figures.whole(Metric::MemoryTotalBytes, Stat::Max),
+    ) {
         parts.push(format!("RAM {} of {}", units.ram(used), units.ram(total)));
     }
-    for (label, key) in [("network in", "net_receive_bytes"), ("out", "net_transmit_bytes")] {
-        if let Some(bytes) = get_u64(figures, key).filter(|bytes| *bytes > 0) {
-            let rate = get_f64(figures, &format!("{key}_per_s_max"))
+    for (label, metric) in [("network in", Metric::NetReceiveBytes), ("out", Metric::NetTransmitBytes)] {
+        if let Some(bytes) = figures.whole(metric, Stat::Total).filter(|bytes| *bytes > 0) {
+            let rate = figures
+                .value(metric, Stat::RateMax)
                 .map_or(String::new(), |rate| format!(" (up to {})", units.rate(rate)));
             parts.push(format!("{label} {}{rate}", units.traffic(bytes)));
         }

@@ -14,7 +14,7 @@ pub use phases::phases;
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
 pub use timeline::{TimelineRow, timeline, timeline_rows};
-pub use units::{ByteUnit, TimeUnit, Units};
+pub use units::Units;
 
 use jobmeter_model::Summary;
 

@@ -4,9 +4,9 @@ use super::processes::or_dash;
 use super::style::Style;
 use super::table::{self, Column, name, number};
 use super::units::Units;
-use crate::format::{energy, number as format_number};
-use jobmeter_model::Quality;
+use jobmeter_model::format::{Style as Writing, format};
 use jobmeter_model::units::format_count;
+use jobmeter_model::{Quality, Unit};
 use jobmeter_record::table::{Course, Phase, Used};
 
 const COLUMNS: [Column; 11] = [
@@ -82,17 +82,18 @@ fn is_sampled(phase: &Phase) -> bool {
 /// Memory, use by the job, use by anyone (mean, highest), energy.
 fn gpu_cells(used: &Used, units: Units) -> [Option<String>; 4] {
     let course = |busy: &Course| {
-        let max = format_number(busy.max()? as f64 / 1e4);
+        let percent = |ppm: f64| format(ppm, Unit::Ppm, Writing::Short);
+        let max = percent(busy.max()? as f64);
         Some(match busy.mean() {
-            Some(mean) => format!("{} % (max {max} %)", format_number(mean / 1e4)),
-            None => format!("max {max} %"),
+            Some(mean) => format!("{} (max {max})", percent(mean)),
+            None => format!("max {max}"),
         })
     };
     [
         used.peak_gpu_memory_bytes.map(|bytes| units.gpu_ram(bytes)),
         course(&used.gpu_busy_ppm),
         course(&used.system_gpu_busy_ppm),
-        used.system_gpu_energy_uj.map(energy),
+        used.system_gpu_energy_uj.map(|uj| format(uj as f64, Unit::Microjoules, Writing::Short)),
     ]
 }
 

@@ -4,7 +4,7 @@ use super::style::Style;
 use super::table::{self, Column, name, number, words};
 use super::units::Units;
 use jobmeter_model::units::format_count;
-use jobmeter_model::{Figure, Quality, Summary};
+use jobmeter_model::{Figure, Metric, Quality, Stat, Summary};
 
 /// One process, as the record knows it; unknown is `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ fn notes(lines: &[ProcessLine], summary: &Summary) -> Vec<String> {
             format_count(unknown as u64)
         ));
     }
-    let total = summary.combined.get("processes_total");
+    let total = summary.combined.get(Metric::Processes, Stat::Total);
     if let Some(total) = total.filter(|total| total.quality != Quality::Exact) {
         let seen = lines.len() as u64;
         let missed = total.as_u64().map_or(0, |total| total.saturating_sub(seen));

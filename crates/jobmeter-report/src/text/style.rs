@@ -2,7 +2,7 @@
 //! otherwise.
 
 use super::units::Units;
-use jobmeter_model::Summary;
+use jobmeter_model::{Summary, Verdict, VerdictKind};
 use std::str::FromStr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +55,8 @@ impl Style {
     }
 
     pub(super) fn value(self, label: &str, text: &str, summary: &Summary) -> String {
-        let failed = summary.verdict.exit_code != Some(0);
         match label {
-            "verdict" if failed && summary.verdict.kind != "detached" => self.paint("1;31", text),
+            "verdict" if has_failed(&summary.verdict) => self.paint("1;31", text),
             "job" => self.paint("1", text),
             _ => text.to_owned(),
         }
@@ -65,5 +64,15 @@ impl Style {
 
     pub(super) fn note(self, text: &str) -> String {
         self.paint("33", text)
+    }
+}
+
+/// Whether the run is known to have ended badly, or its record did. How a process ended that somebody else waits for is
+/// not known, which is no failure.
+fn has_failed(verdict: &Verdict) -> bool {
+    match verdict.kind {
+        VerdictKind::Exited => verdict.exit_code != Some(0),
+        VerdictKind::Detached | VerdictKind::Unknown | VerdictKind::Running => false,
+        _ => true,
     }
 }

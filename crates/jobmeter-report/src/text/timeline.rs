@@ -3,7 +3,9 @@
 use super::style::Style;
 use super::table::cut;
 use super::units::Units;
-use crate::data::{Measure, PhaseSpan, Point, RunData, Series};
+use crate::data::{PhaseSpan, Point, RunData, Series};
+use jobmeter_model::Unit;
+use jobmeter_model::format::{Style as Writing, format};
 use jobmeter_model::text::printable;
 use jobmeter_model::units::format_count;
 use jobmeter_model::{Column, Kind, Metric, Scope};
@@ -23,7 +25,7 @@ pub struct TimelineRow {
     pub label: String,
     /// As exports call the column.
     pub column: String,
-    pub measure: Measure,
+    pub measure: Unit,
     pub peak: Option<f64>,
     pub peak_t_ns: Option<u64>,
     pub cells: Vec<Option<f64>>,
@@ -188,12 +190,11 @@ fn marks(run: &RunData, cells: usize) -> String {
 
 fn show(row: &TimelineRow, value: f64, units: Units) -> String {
     match row.measure {
-        Measure::Cores => format!("max {value:.2}"),
-        Measure::Bytes if row.label == GPU_RAM => format!("max {}", units.gpu_ram(value as u64)),
-        Measure::Bytes => format!("max {}", units.ram(value as u64)),
-        Measure::BytesPerSecond => format!("max {}", units.rate(value)),
-        Measure::Ratio => format!("max {:.0} %", value * 100.0),
-        _ => format!("max {value:.1}"),
+        Unit::Cores => format!("max {}", format(value, Unit::Cores, Writing::Bare)),
+        Unit::Bytes if row.label == GPU_RAM => format!("max {}", units.gpu_ram(value as u64)),
+        Unit::Bytes => format!("max {}", units.ram(value as u64)),
+        Unit::BytesPerSecond => format!("max {}", units.rate(value)),
+        unit => format!("max {}", format(value, unit, Writing::Rounded)),
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
     fn a_cell_keeps_the_peak_and_gaps_take_the_neighbour_that_speaks_of_them() {
         let series = |metric, points: &[(u64, f64)]| Series {
             column: Column::of(Scope::Combined, metric),
-            measure: Measure::of(metric).0,
+            measure: metric.info().series().0,
             t_ns: points.iter().map(|(t_ns, _)| *t_ns).collect(),
             points: points
                 .iter()

@@ -1,31 +1,9 @@
 //! The units that the text speaks in. Scaled decimal ones unless the reader asks for others: `iec` for powers of
 //! 1024, or one unit throughout, such as GiB for memory or hours for time.
 
-use crate::format::number;
-use jobmeter_model::units::{format_bytes, format_duration_ns, format_rate};
+use jobmeter_model::Unit;
+use jobmeter_model::format::{Style, format};
 use std::str::FromStr;
-
-/// How an amount of bytes is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ByteUnit {
-    /// The decimal unit that fits: `3.21 GB`.
-    #[default]
-    Si,
-    /// The binary unit that fits: `2.99 GiB`.
-    Iec,
-    /// Always this one.
-    Fixed { name: &'static str, bytes: u64 },
-}
-
-/// How a time is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TimeUnit {
-    /// What reads best: `1.52 s`, `2 h 05 min`.
-    #[default]
-    Fitting,
-    /// Always this one.
-    Fixed { name: &'static str, ns: u64 },
-}
 
 const BYTE_UNITS: [(&str, u64); 9] = [
     ("B", 1),
@@ -50,85 +28,51 @@ const TIME_UNITS: [(&str, u64); 5] = [
 /// The choice for each kind of figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Units {
-    pub ram: ByteUnit,
-    pub gpu_ram: ByteUnit,
+    pub ram: Style,
+    pub gpu_ram: Style,
     /// Disk and network.
-    pub traffic: ByteUnit,
-    pub time: TimeUnit,
-}
-
-impl ByteUnit {
-    fn show(self, bytes: f64) -> String {
-        match self {
-            ByteUnit::Si => format_bytes(bytes as u64),
-            ByteUnit::Iec => binary(bytes),
-            ByteUnit::Fixed { name, bytes: unit } => format!("{} {name}", number(bytes / unit as f64)),
-        }
-    }
-
-    fn show_rate(self, bytes_per_s: f64) -> String {
-        match self {
-            ByteUnit::Si => format_rate(bytes_per_s),
-            _ => format!("{}/s", self.show(bytes_per_s)),
-        }
-    }
-}
-
-fn binary(bytes: f64) -> String {
-    const NAMES: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let mut value = bytes;
-    let mut names = NAMES.into_iter();
-    let mut name = names.next().unwrap_or_default();
-    // What rounds up to 1,024 is one of the next unit.
-    while value >= 1023.5
-        && let Some(next) = names.next()
-    {
-        (value, name) = (value / 1024.0, next);
-    }
-    format!("{} {name}", number(if name == "B" { value.round() } else { value }))
+    pub traffic: Style,
+    pub time: Style,
 }
 
 impl Units {
     pub(super) fn ram(self, bytes: u64) -> String {
-        self.ram.show(bytes as f64)
+        format(bytes as f64, Unit::Bytes, self.ram)
     }
 
     pub(super) fn gpu_ram(self, bytes: u64) -> String {
-        self.gpu_ram.show(bytes as f64)
+        format(bytes as f64, Unit::Bytes, self.gpu_ram)
     }
 
     pub(super) fn traffic(self, bytes: u64) -> String {
-        self.traffic.show(bytes as f64)
+        format(bytes as f64, Unit::Bytes, self.traffic)
     }
 
     pub(super) fn rate(self, bytes_per_s: f64) -> String {
-        self.traffic.show_rate(bytes_per_s)
+        format(bytes_per_s, Unit::BytesPerSecond, self.traffic)
     }
 
     pub(super) fn time(self, ns: u64) -> String {
-        match self.time {
-            TimeUnit::Fitting => format_duration_ns(ns),
-            TimeUnit::Fixed { name, ns: unit } => format!("{} {name}", number(ns as f64 / unit as f64)),
-        }
+        format(ns as f64, Unit::Nanos, self.time)
     }
 }
 
-fn byte_unit(text: &str) -> Result<ByteUnit, String> {
+fn byte_unit(text: &str) -> Result<Style, String> {
     match text {
-        "si" => return Ok(ByteUnit::Si),
-        "iec" => return Ok(ByteUnit::Iec),
+        "si" => return Ok(Style::Full),
+        "iec" => return Ok(Style::Binary),
         _ => {}
     }
     let found = BYTE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    found.map(|&(name, bytes)| ByteUnit::Fixed { name, bytes }).ok_or_else(|| {
+    found.map(|&(name, size)| Style::In { name, size }).ok_or_else(|| {
         let names: Vec<&str> = BYTE_UNITS.iter().map(|(name, _)| *name).collect();
         format!("'{text}' is not a unit of memory; write si, iec or one of {}", names.join(", "))
     })
 }
 
-fn time_unit(text: &str) -> Result<TimeUnit, String> {
+fn time_unit(text: &str) -> Result<Style, String> {
     let found = TIME_UNITS.iter().find(|(name, _)| *name == text);
-    found.map(|&(name, ns)| TimeUnit::Fixed { name, ns }).ok_or_else(|| {
+    found.map(|&(name, size)| Style::In { name, size }).ok_or_else(|| {
         let names: Vec<&str> = TIME_UNITS.iter().map(|(name, _)| *name).collect();
         format!("'{text}' is not a unit of time; write one of {}", names.join(", "))
     })

@@ -28,7 +28,7 @@ fn a_process_in_two_mig_instances_on_two_devices_and_in_both_lists_counts_once_e
     let summary = run.summary();
     let of = |uuid: &str, key: &str| {
         let gpu = summary.gpus.iter().find(|gpu| gpu.name == uuid).expect("the device");
-        gpu.figures.get(key).and_then(jobmeter_model::Figure::as_u64).map(|bytes| bytes / MIB)
+        gpu.figures.by_key(key).and_then(jobmeter_model::Figure::as_u64).map(|bytes| bytes / MIB)
     };
     for (uuid, mains, descendants, combined) in [
         ("GPU-m", None, None, None),

@@ -28,7 +28,7 @@ fn text_json_run_file_and_exports_have_them() {
     }
     // Every figure of a device says where it came from.
     for gpu in &run.summary().gpus {
-        for (key, figure) in &gpu.figures {
+        for (key, figure) in gpu.figures.iter() {
             let reason = figure.reason.as_deref().unwrap_or_default();
             assert!(reason.to_lowercase().contains("nvml"), "{key}: {reason:?}");
         }

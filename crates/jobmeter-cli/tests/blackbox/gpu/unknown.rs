@@ -20,7 +20,7 @@ pub(super) fn sample(sm: u64) -> Value {
 #[track_caller]
 pub(super) fn is_unknown(run: &Run, keys: &[&str]) {
     for key in keys {
-        let figure = run.summary().gpus[0].figures.get(*key);
+        let figure = run.summary().gpus[0].figures.by_key(key);
         let Some(figure) = figure.or_else(|| (!key.ends_with("_mean")).then(|| panic!("no {key}"))) else {
             continue;
         };

@@ -168,7 +168,7 @@ impl Run {
 
 /// A figure that has to be there.
 pub(crate) fn figure<'a>(figures: &'a Figures, key: &str) -> &'a Figure {
-    figures.get(key).unwrap_or_else(|| {
+    figures.by_key(key).unwrap_or_else(|| {
         panic!("no figure is called {key}; there are {:?}", figures.keys().collect::<Vec<_>>())
     })
 }

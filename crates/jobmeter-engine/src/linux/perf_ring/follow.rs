@@ -10,6 +10,7 @@ use crate::linux::proc::stat::{self, name_text};
 use crate::linux::sys;
 use crate::meter::Meter;
 use crate::meter::process::{Presence, read_thread_children};
+use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, ProcessId};
 use jobmeter_model::summary::Source;
 use std::os::fd::{AsRawFd, RawFd};
@@ -242,7 +243,7 @@ impl Meter {
             follower.has_warned = true;
             let text =
                 "the kernel had more to tell of processes than its buffer holds: short ones may be missing";
-            self.warn("process_events_lost", text.to_owned());
+            self.warn(WarningKind::ProcessEventsLost, text.to_owned());
         }
         follower.batch = batch;
         self.witnesses.follower = Some(follower);
@@ -268,7 +269,7 @@ impl Meter {
             let text = format!(
                 "more than {MAX_SHORT_EVENTS} events of short processes: further ones are counted, not recorded"
             );
-            self.warn("process_events_capped", text);
+            self.warn(WarningKind::ProcessEventsCapped, text);
         }
         false
     }

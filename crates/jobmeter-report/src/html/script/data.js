@@ -1,7 +1,7 @@
 /** The JSON block of the page, and its series unpacked. Mirrors payload.rs beside this folder. */
 
 /**
- * @typedef {'cores' | 'bytes' | 'bytes_per_second' | 'count' | 'count_per_second'
+ * @typedef {'cores' | 'bytes' | 'bytes_per_second' | 'count' | 'per_second'
  *   | 'ratio' | 'watts' | 'celsius' | 'hertz' | 'plain'} Measure
  * @typedef {(number | null)[]} Values one entry per point or process; null where unknown
  * @typedef {{name: string, from_s: number, to_s: number, lane: number}} Span

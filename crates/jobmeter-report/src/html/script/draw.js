@@ -48,7 +48,7 @@ function drawAxes(paper, plot) {
   for (const value of valueMarks(panel.measure, plot.top, 4)) {
     const y = Math.round(plot.y(value)) + 0.5;
     strokeLine(paper, frame.left, y, frame.left + frame.width, y);
-    paper.fillText(measure(panel.measure, value), frame.left - 8, y);
+    paper.fillText(format(value, panel.measure, 'short'), frame.left - 8, y);
   }
   const times = timeMarks(from, to, Math.max(2, Math.floor(frame.width / 95)));
   const step = times.length > 1 ? times[1] - times[0] : 1;

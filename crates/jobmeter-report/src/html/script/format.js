@@ -1,29 +1,97 @@
-/** Numbers for people; the same rules as crates/jobmeter-report/src/format.rs. */
+/**
+ * Numbers for people, written as crates/jobmeter-model/src/format.rs writes them; fixtures/format.json holds both to the
+ * same text.
+ */
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
 /**
- * @param {number} value
+ * The factor from the unit to what is written, the digits behind the point, and the name behind the number.
+ * @type {Record<string, [number, number, string]>}
  */
-function number(value) {
-  const size = Math.abs(value);
-  if (size === 0) return '0';
-  if (size >= 1e15 || size < 0.0005) return value.toExponential(1);
-  if (size >= 99.95) return Math.round(value).toLocaleString('en-US');
-  const digits = size >= 9.995 ? 1 : size >= 0.0995 ? 2 : 4;
-  return String(Number(value.toFixed(digits)));
+const PLAIN_UNITS = {
+  nanos_per_second: [1e-7, 1, ' %'],
+  count: [1, 1, ''],
+  per_second: [1, 2, '/s'],
+  cores: [1, 2, ' cores'],
+  ratio: [100, 1, ' %'],
+  ppm: [1e-4, 1, ' %'],
+  milli: [1e-3, 2, ''],
+  microjoules: [1e-6, 1, ' J'],
+  joules: [1, 1, ' J'],
+  microwatts: [1e-6, 1, ' W'],
+  milliwatts: [1e-3, 1, ' W'],
+  watts: [1, 1, ' W'],
+  millicelsius: [1e-3, 1, ' °C'],
+  celsius: [1, 1, ' °C'],
+  hertz: [1e-6, 0, ' MHz'],
+  grams: [1, 2, ' g'],
+  bits: [1, 0, ''],
+};
+
+/**
+ * So many digits behind the point; what lies exactly between two goes to the even one, as in Rust.
+ * @param {number} value
+ * @param {number} digits
+ */
+function fixed(value, digits) {
+  if (value >= 1e21) return BigInt(value).toString() + (digits > 0 ? `.${'0'.repeat(digits)}` : '');
+  const exact = value.toFixed(digits + 30);
+  const [below, rest] = [exact.slice(0, -30), exact.slice(-30)];
+  const lower = below.endsWith('.') ? below.slice(0, -1) : below;
+  if (/^50*$/.test(rest) && Number(lower[lower.length - 1]) % 2 === 0) return lower;
+  return value.toFixed(digits);
 }
 
 /**
  * @param {number} value
+ * @param {number} digits
  */
-function bytes(value) {
+function exponential(value, digits) {
+  return value.toExponential(digits).replace('e+', 'e');
+}
+
+/**
+ * A whole number with its thousands set apart.
+ * @param {number} value
+ */
+function grouped(value) {
+  const whole = BigInt(Math.floor(value + 0.5)).toString();
+  return whole.replace(/(?<=\d)(?=(\d{3})+$)/g, ',');
+}
+
+/**
+ * About three significant digits and none that say nothing.
+ * @param {number} value not negative
+ */
+function number(value) {
+  if (value === 0) return '0';
+  if (value >= 1e15) return exponential(value, 2);
+  if (value < 0.0005) return exponential(value, 1);
+  if (value >= 99.95) return grouped(value);
+  return String(Number(fixed(value, value >= 9.995 ? 1 : value >= 0.0995 ? 2 : 4)));
+}
+
+/**
+ * Three significant digits.
+ * @param {number} value
+ */
+function threeDigits(value) {
+  return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
+/**
+ * @param {number} value
+ * @param {boolean} short
+ */
+function scaledBytes(value, short) {
   let unit = 0;
-  while (Math.abs(value) >= 999.5 && unit + 1 < BYTE_UNITS.length) {
+  while (value >= 999.5 && unit + 1 < BYTE_UNITS.length) {
     value /= 1000;
     unit += 1;
   }
-  return `${number(unit === 0 ? Math.round(value) : value)} ${BYTE_UNITS[unit]}`;
+  const text = unit === 0 ? number(Math.floor(value + 0.5)) : short ? number(value) : threeDigits(value);
+  return `${text} ${BYTE_UNITS[unit]}`;
 }
 
 /**
@@ -35,17 +103,78 @@ function two(value) {
 }
 
 /**
+ * @param {number} nanoseconds
+ * @param {boolean} short
+ */
+function scaledTime(nanoseconds, short) {
+  const ns = Math.floor(nanoseconds + 0.5);
+  if (ns < 1000) return `${ns} ns`;
+  const show = short ? number : threeDigits;
+  if (ns < 999_500) return `${show(ns / 1e3)} µs`;
+  if (ns < 999.5e6) return `${show(ns / 1e6)} ms`;
+  if (ns < 59.95e9) return `${show(ns / 1e9)} s`;
+  const whole = Math.floor(ns / 1e9 + 0.5);
+  if (whole >= 86_400) return `${Math.floor(whole / 86_400)} d ${two((whole % 86_400) / 3_600)} h`;
+  if (whole >= 3_600) return `${Math.floor(whole / 3_600)} h ${two((whole % 3_600) / 60)} min`;
+  return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+}
+
+/**
+ * @param {number} joules
+ */
+function energy(joules) {
+  if (joules < 999.5) return `${number(joules)} J`;
+  if (joules < 999.5e3) return `${number(joules / 1e3)} kJ`;
+  return `${number(joules / 1e6)} MJ`;
+}
+
+/**
+ * A value that is not negative.
+ * @param {number} value
+ * @param {string} unit
+ * @param {'full' | 'short' | 'rounded' | 'bare'} style
+ */
+function writeSize(value, unit, style) {
+  const short = style === 'short';
+  if (unit === 'bytes') return scaledBytes(value, short);
+  if (unit === 'bytes_per_second') return `${scaledBytes(value, short)}/s`;
+  if (unit === 'nanos') return scaledTime(value, short);
+  if (short && unit === 'microjoules') return energy(value / 1e6);
+  if (short && unit === 'joules') return energy(value);
+  const [factor, digits, name] = PLAIN_UNITS[unit] ?? [1, 3, ''];
+  const scaled = value * factor;
+  let text;
+  if (short) text = number(scaled);
+  else if (style === 'rounded' && [' %', ' W', ' °C'].includes(name)) text = fixed(scaled, 0);
+  else if (unit === 'count' && !(scaled < 1000 && scaled % 1 !== 0)) text = grouped(scaled);
+  else text = fixed(scaled, digits);
+  return style === 'bare' || (short && unit === 'cores') ? text : `${text}${name}`;
+}
+
+/**
+ * A value in its unit, as text for people.
+ * @param {number} value
+ * @param {string} unit
+ * @param {'full' | 'short' | 'rounded' | 'bare'} style
+ */
+function format(value, unit, style = 'full') {
+  const text = writeSize(Math.abs(value), unit, style);
+  // What rounds to nothing has no sign.
+  return value < 0 && /[1-9]/.test(text) ? `-${text}` : text;
+}
+
+/**
+ * @param {number} value
+ */
+function bytes(value) {
+  return format(value, 'bytes');
+}
+
+/**
  * @param {number} seconds
  */
 function duration(seconds) {
-  if (seconds === 0) return '0 s';
-  if (seconds < 1e-3) return `${number(seconds * 1e6)} µs`;
-  if (seconds < 0.9995) return `${number(seconds * 1e3)} ms`;
-  if (seconds < 99.95) return `${number(seconds)} s`;
-  const whole = Math.round(seconds);
-  if (whole >= 86_400) return `${Math.floor(whole / 86_400)} d ${two((whole / 3_600) % 24)} h`;
-  if (whole >= 3_600) return `${Math.floor(whole / 3_600)} h ${two((whole / 60) % 60)} min`;
-  return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  return format(seconds * 1e9, 'nanos');
 }
 
 /**
@@ -53,27 +182,19 @@ function duration(seconds) {
  * @param {number} seconds
  */
 function moment(seconds) {
-  if (seconds < 99.95) return duration(seconds);
+  if (seconds < 59.95) return duration(seconds);
   const whole = Math.round(seconds);
   const rest = `${two((whole / 60) % 60)}:${two(whole % 60)}`;
   return whole >= 3_600 ? `${Math.floor(whole / 3_600)}:${rest} h` : `${rest} min`;
 }
 
 /**
+ * A value of a chart; its title says whether it counts cores.
  * @param {Measure} kind
  * @param {number} value
  */
 function measure(kind, value) {
-  switch (kind) {
-    case 'bytes': return bytes(value);
-    case 'bytes_per_second': return `${bytes(value)}/s`;
-    case 'count_per_second': return `${number(value)}/s`;
-    case 'ratio': return `${number(value * 100)} %`;
-    case 'watts': return `${number(value)} W`;
-    case 'celsius': return `${number(value)} °C`;
-    case 'hertz': return `${number(value / 1e6)} MHz`;
-    default: return number(value);
-  }
+  return format(value, kind, kind === 'cores' ? 'bare' : 'full');
 }
 
 /**

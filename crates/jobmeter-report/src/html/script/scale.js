@@ -14,7 +14,7 @@
  */
 
 /** Rates speak of the time since the point before them: they are drawn as steps. */
-const STEPPED = new Set(['cores', 'bytes_per_second', 'count_per_second', 'ratio']);
+const STEPPED = new Set(['cores', 'bytes_per_second', 'per_second', 'ratio']);
 
 /**
  * @param {Panel} panel

@@ -1,0 +1,179 @@
+//! The metric table: one row for each metric. A row says the key, how it grows, its unit, who has it, which statistics
+//! the summary gives, and where the number comes from.
+
+use super::row::places::*;
+use super::row::yields::*;
+use super::{Kind, MetricInfo, Unit};
+use serde::{Deserialize, Serialize};
+
+macro_rules! metrics {
+    ($($variant:ident, $key:literal, $kind:ident, $unit:ident, $places:ident, $yields:ident, $title:literal,
+        $source:literal;)*) => {
+        /// Identity of a metric. Stored by key, never by number.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Metric { $(#[doc = $title] #[serde(rename = $key)] $variant,)* }
+
+        /// The table itself, in display order; `TABLE[m as usize].metric == m`.
+        pub const TABLE: &[MetricInfo] = &[
+            $(MetricInfo { metric: Metric::$variant, key: $key, kind: Kind::$kind, unit: Unit::$unit,
+                places: $places, yields: $yields, title: $title, source: $source,
+                keys: [$key, concat!($key, "_max"), concat!($key, "_mean"), concat!($key, "_min"),
+                    concat!($key, "_per_s_max"), concat!($key, "_per_s_mean")] },)*
+        ];
+    };
+}
+
+metrics! {
+    CpuNs, "cpu_ns", Counter, Nanos, EVERYONE, CORES, "CPU time",
+        "Job: CPU clock of each living process, plus the waited-for children of each (stat cutime+cstime), plus wait4 of what was reaped; exact at the end, within one 10 ms tick per process while running. System: busy time of all cores from /proc/stat.";
+    CpuUserNs, "cpu_user_ns", Counter, Nanos, EVERYONE, CPU, "CPU time, user",
+        "As cpu_ns, the user-mode part. The kernel splits user and system by sampling unless it was built with full accounting.";
+    CpuSystemNs, "cpu_system_ns", Counter, Nanos, EVERYONE, CPU, "CPU time, system",
+        "As cpu_ns, the kernel-mode part.";
+    CpuIowaitNs, "cpu_iowait_ns", Counter, Nanos, MACHINE, CPU, "CPU idle waiting for I/O",
+        "/proc/stat; the kernel calls this figure unreliable, it is a hint only.";
+    CpuStealNs, "cpu_steal_ns", Counter, Nanos, MACHINE, CPU, "CPU taken by the hypervisor",
+        "/proc/stat. Not every hypervisor tells it: 0 may mean that nobody said.";
+    RssBytes, "rss_bytes", Gauge, Bytes, JOB, LEVEL, "RAM",
+        "Resident memory. Main: /proc/PID/statm. Descendants, combined: shared pages counted once, from smaps_rollup when a maximum may move, otherwise the last known shared part is subtracted from the sum of statm.";
+    RssPrivateBytes, "rss_private_bytes", Gauge, Bytes, JOB, LEVEL, "RAM, private",
+        "Pages that only one process maps: Private_* of smaps_rollup, kept in step with statm between reads.";
+    RssSharedBytes, "rss_shared_bytes", Gauge, Bytes, JOB, LEVEL, "RAM, shared",
+        "Pages mapped by several processes or backed by files, each counted once across the tree.";
+    RssSumBytes, "rss_sum_bytes", Gauge, Bytes, SEVERAL, LEVEL, "RAM, plain sum",
+        "Sum of statm RSS over the processes of the scope; counts shared pages once per process, as most trackers do, and so overstates a job that forks.";
+    SwapBytes, "swap_bytes", Gauge, Bytes, EVERYONE, LEVEL, "Swap",
+        "VmSwap of /proc/PID/status, which leaves out swapped shared memory. System: SwapTotal - SwapFree.";
+    Processes, "processes", Gauge, Count, HEADS, LEVEL, "Processes",
+        "Living processes, zombies included. The highest number between two ticks may be missed.";
+    Threads, "threads", Gauge, Count, EVERYONE, LEVEL, "Threads",
+        "Threads of the living processes; for leaves of the tree up to one slow read old.";
+    ReadCharsBytes, "read_chars_bytes", Counter, Bytes, JOB, COUNTED, "Read (calls)",
+        "rchar of /proc/PID/io: bytes that read calls returned, page cache, pipes and sockets included; mapped files are not.";
+    WriteCharsBytes, "write_chars_bytes", Counter, Bytes, JOB, COUNTED, "Written (calls)",
+        "wchar of /proc/PID/io: bytes given to write calls, pipes, sockets and terminals included.";
+    ReadStorageBytes, "read_storage_bytes", Counter, Bytes, JOB, COUNTED, "Read (storage)",
+        "read_bytes of /proc/PID/io: bytes fetched from block storage, read-ahead included. Files in the page cache cost nothing here, so a second run reads less; network and FUSE file systems may not count.";
+    WriteStorageBytes, "write_storage_bytes", Counter, Bytes, JOB, COUNTED, "Written (storage)",
+        "write_bytes of /proc/PID/io: counted when pages become dirty, not when they reach the device; a file deleted soon after may never be written. tmpfs and some network file systems do not count.";
+    FaultsMinor, "faults_minor", Counter, Count, JOB, COUNTED, "Page faults, minor",
+        "stat minflt+cminflt; wait4 at the end.";
+    FaultsMajor, "faults_major", Counter, Count, JOB, COUNTED, "Page faults, major",
+        "stat majflt+cmajflt; wait4 at the end.";
+    SwitchesVoluntary, "switches_voluntary", Counter, Count, JOB, COUNTED, "Context switches, voluntary",
+        "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
+    SwitchesInvoluntary, "switches_involuntary", Counter, Count, JOB, COUNTED, "Context switches, involuntary",
+        "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
+    MemoryTotalBytes, "memory_total_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, capacity",
+        "MemTotal of /proc/meminfo.";
+    MemoryUsedBytes, "memory_used_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, used",
+        "MemTotal - MemAvailable of /proc/meminfo, an estimate of the kernel. In a container it is still the machine's.";
+    MemoryFreeBytes, "memory_free_bytes", Gauge, Bytes, MACHINE, RUNS_OUT, "Memory, free",
+        "MemFree of /proc/meminfo. Low is normal: idle memory holds the page cache; look at what is available.";
+    MemoryAvailableBytes, "memory_available_bytes", Gauge, Bytes, MACHINE, RUNS_OUT, "Memory, available",
+        "MemAvailable of /proc/meminfo: what could be had without swapping, as the kernel estimates.";
+    MemoryBuffersBytes, "memory_buffers_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, buffers",
+        "Buffers of /proc/meminfo.";
+    MemoryCachedBytes, "memory_cached_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, cached",
+        "Cached + SReclaimable of /proc/meminfo; shared memory and tmpfs are in it and cannot be dropped.";
+    MemoryActiveBytes, "memory_active_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, active",
+        "Active of /proc/meminfo.";
+    MemoryInactiveBytes, "memory_inactive_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, inactive",
+        "Inactive of /proc/meminfo.";
+    SwapTotalBytes, "swap_total_bytes", Gauge, Bytes, MACHINE, LEVEL, "Swap, capacity",
+        "SwapTotal of /proc/meminfo.";
+    Forks, "forks", Counter, Count, MACHINE, COUNTED, "Forks",
+        "processes of /proc/stat: every fork and clone on the machine, threads included.";
+    Load1Milli, "load1_milli", Gauge, Milli, MACHINE, LEVEL, "Load, 1 min",
+        "/proc/loadavg: tasks that run or wait, for disks too, averaged over a minute; it lags behind, and of a container it is the machine's.";
+    PsiCpuSomeNs, "psi_cpu_some_ns", Counter, Nanos, MACHINE, SHARE, "Pressure, CPU",
+        "/proc/pressure/cpu some total: time in which at least one task of the machine waited for a core. Absent where the kernel keeps no pressure figures.";
+    PsiMemorySomeNs, "psi_memory_some_ns", Counter, Nanos, MACHINE, SHARE, "Pressure, memory",
+        "/proc/pressure/memory some total: time in which at least one task waited for memory.";
+    PsiMemoryFullNs, "psi_memory_full_ns", Counter, Nanos, MACHINE, SHARE, "Pressure, memory, all",
+        "/proc/pressure/memory full total: time in which every task that could run waited for memory.";
+    PsiIoSomeNs, "psi_io_some_ns", Counter, Nanos, MACHINE, SHARE, "Pressure, I/O",
+        "/proc/pressure/io some total: time in which at least one task waited for storage.";
+    PsiIoFullNs, "psi_io_full_ns", Counter, Nanos, MACHINE, SHARE, "Pressure, I/O, all",
+        "/proc/pressure/io full total: time in which every task that could run waited for storage.";
+    CoreBusyNs, "core_busy_ns", Counter, Nanos, CORE, SHARE, "Core busy",
+        "cpuN of /proc/stat: all but idle and iowait, in ticks of 10 ms, so that the share of a short window may exceed 1 by some per cent.";
+    DiskReadBytes, "disk_read_bytes", Counter, Bytes, DISK, COUNTED, "Disk read",
+        "/proc/diskstats sectors of whole devices (partitions and stacked devices left out of the sum).";
+    DiskWriteBytes, "disk_write_bytes", Counter, Bytes, DISK, COUNTED, "Disk written",
+        "As disk_read_bytes. Of everyone on the machine, and later than the job's write calls by the time that pages stay dirty.";
+    MountTotalBytes, "mount_total_bytes", Gauge, Bytes, MOUNT, LEVEL, "Space, total",
+        "statvfs of local mounts; network mounts are not asked, they may hang.";
+    MountUsedBytes, "mount_used_bytes", Gauge, Bytes, MOUNT, LEVEL, "Space, used",
+        "statvfs, read every ten seconds. Of everyone: the job is not told apart.";
+    MountFreeBytes, "mount_free_bytes", Gauge, Bytes, MOUNT, RUNS_OUT, "Space, free",
+        "statvfs, what an ordinary user may still use.";
+    NetReceiveBytes, "net_receive_bytes", Counter, Bytes, NETWORK, COUNTED, "Network received",
+        "/proc/net/dev of this network namespace, loopback left out of the sum. Of the machine, never of the job alone.";
+    NetTransmitBytes, "net_transmit_bytes", Counter, Bytes, NETWORK, COUNTED, "Network sent",
+        "As net_receive_bytes.";
+    GpuMemoryBytes, "gpu_memory_bytes", Gauge, Bytes, GPU_SHARED, LEVEL, "GPU RAM",
+        "Device: memory in use. Job scopes: memory of the job's processes on it.";
+    GpuMemoryTotalBytes, "gpu_memory_total_bytes", Gauge, Bytes, GPU_SUM, LEVEL, "GPU RAM, capacity",
+        "As the driver tells it.";
+    GpuMemoryFreeBytes, "gpu_memory_free_bytes", Gauge, Bytes, GPU, RUNS_OUT, "GPU RAM, free",
+        "Capacity less what is in use, and less the driver's own reserve where it tells it apart.";
+    GpuGttBytes, "gpu_gtt_bytes", Gauge, Bytes, GPU, LEVEL, "GPU use of system RAM",
+        "amdgpu: system memory that the GPU maps now. Not part of GPU RAM.";
+    GpuGttTotalBytes, "gpu_gtt_total_bytes", Gauge, Bytes, GPU, LEVEL, "GPU use of system RAM, most",
+        "amdgpu: system memory that the GPU may map.";
+    GpuBusyPpm, "gpu_busy_ppm", Gauge, Ppm, GPU_BUSY, LEVEL, "GPU use",
+        "Device: share of time that any kernel ran, however few of its cores it kept busy: 100 % is not a full GPU. Job scopes: SM or engine share of the job's processes. Summed over devices it may exceed one million.";
+    GpuMemoryBusyPpm, "gpu_memory_busy_ppm", Gauge, Ppm, GPU_JOB, LEVEL, "GPU memory controller use",
+        "Share of time that the device's memory was read or written, by the driver.";
+    GpuPowerMw, "gpu_power_mw", Gauge, Milliwatts, GPU_SUM, LEVEL, "GPU power",
+        "By the driver: of the whole board, and on some boards an average over up to a second.";
+    GpuEnergyUj, "gpu_energy_uj", Counter, Microjoules, GPU_ENERGY, COUNTED, "GPU energy",
+        "The driver's counter, else power integrated over the ticks. Of the device, others' work on it included.";
+    GpuTemperatureMc, "gpu_temperature_mc", Gauge, Millicelsius, GPU, LEVEL, "GPU temperature",
+        "As the driver tells it.";
+    GpuClockSmHz, "gpu_clock_sm_hz", Gauge, Hertz, GPU, LEVEL, "GPU clock",
+        "Clock of the cores, by the driver.";
+    GpuClockMemoryHz, "gpu_clock_memory_hz", Gauge, Hertz, GPU, LEVEL, "GPU memory clock",
+        "By the driver.";
+    GpuThrottleBits, "gpu_throttle_bits", Gauge, Bits, GPU, SET, "GPU throttle reasons",
+        "NVML clocks event reasons, a set of bits. In the summary: every bit that was set at some tick, and the time under each reason as `gpu_clocks_held_REASON_ns` of the device.";
+    GpuPcieReceiveBytesPerS, "gpu_pcie_receive_bytes_per_s", Gauge, BytesPerSecond, GPU, LEVEL, "PCIe received",
+        "By the driver, measured over 20 ms at the moment it is asked.";
+    GpuPcieTransmitBytesPerS, "gpu_pcie_transmit_bytes_per_s", Gauge, BytesPerSecond, GPU, LEVEL, "PCIe sent",
+        "As gpu_pcie_receive_bytes_per_s.";
+    EnergyPackageUj, "energy_package_uj", Counter, Microjoules, ENERGY, COUNTED, "CPU package energy",
+        "powercap (RAPL), wrap-around handled; mostly readable by root only. Of the machine; the job's share is an estimate by CPU time.";
+    EnergyDramUj, "energy_dram_uj", Counter, Microjoules, ENERGY, COUNTED, "DRAM energy",
+        "As energy_package_uj, where the processor has such a counter.";
+    CgroupMemoryPeakBytes, "cgroup_memory_peak_bytes", Once, Bytes, AT_END, ONCE, "Memory of the job's group, peak",
+        "memory.peak (cgroup v2) or memory.max_usage_in_bytes (v1) of the group that jobmeter made for the job; page cache and kernel memory included. Absent where no group could be made.";
+    EnergyJoules, "energy_joules", Once, Joules, AT_END, ONCE, "Energy",
+        "Sum of the job's share of CPU package and DRAM energy, by CPU time, and of the energy of the GPUs that it used. An estimate.";
+    Co2Grams, "co2_grams", Once, Grams, AT_END, ONCE, "Carbon dioxide",
+        "energy_joules at the intensity that was given. An estimate.";
+    GpuWatchedNs, "gpu_watched_ns", Once, Nanos, GPU, ONCE, "Watched for",
+        "Time over which the GPU was sampled.";
+    GpuIdleNs, "gpu_idle_ns", Once, Nanos, GPU, ONCE, "Idle for",
+        "Time in which the job did not compute on the GPU: each sample stands for the time since the sample before.";
+    GpuIdleEnergyUj, "gpu_idle_energy_uj", Once, Microjoules, GPU, ONCE, "Energy while idle",
+        "Energy of the GPU in gpu_idle_ns.";
+    GpuClocksHeldIdleNs, "gpu_clocks_held_idle_ns", Once, Nanos, GPU, ONCE, "GPU clocks held: idle",
+        "Time at whose samples NVML gave this clocks event reason.";
+    GpuClocksHeldApplicationSettingNs, "gpu_clocks_held_application_setting_ns", Once, Nanos, GPU, ONCE,
+        "GPU clocks held: application setting", "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldPowerCapNs, "gpu_clocks_held_power_cap_ns", Once, Nanos, GPU, ONCE, "GPU clocks held: power cap",
+        "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldHardwareSlowdownNs, "gpu_clocks_held_hardware_slowdown_ns", Once, Nanos, GPU, ONCE,
+        "GPU clocks held: hardware slowdown", "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldSyncBoostNs, "gpu_clocks_held_sync_boost_ns", Once, Nanos, GPU, ONCE, "GPU clocks held: sync boost",
+        "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldSoftwareThermalNs, "gpu_clocks_held_software_thermal_ns", Once, Nanos, GPU, ONCE,
+        "GPU clocks held: heat (software)", "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldHardwareThermalNs, "gpu_clocks_held_hardware_thermal_ns", Once, Nanos, GPU, ONCE,
+        "GPU clocks held: heat (hardware)", "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldPowerBrakeNs, "gpu_clocks_held_power_brake_ns", Once, Nanos, GPU, ONCE,
+        "GPU clocks held: power brake", "As gpu_clocks_held_idle_ns.";
+    GpuClocksHeldDisplaySettingNs, "gpu_clocks_held_display_setting_ns", Once, Nanos, GPU, ONCE,
+        "GPU clocks held: display setting", "As gpu_clocks_held_idle_ns.";
+}
