@@ -145,6 +145,33 @@ fn two_thousand_short_children_one_by_one() {
 }
 
 #[test]
+fn processes_that_others_reaped_have_their_exit_status() {
+    let room = Room::new("statuses");
+    // The connector is opened a moment after the start, for the sake of shorter jobs.
+    let script = "sleep 0.2; for i in $(seq 120); do sh -c 'exit 3'; done; sh -c 'kill -9 $$'; exit 0";
+    for way in WAYS {
+        let measured = measure(&room, way, &[], &["sh", "-c", script]);
+        let sources = &measured.run.summary().sources;
+        if !sources.iter().any(|source| source.name == "exit_events" && source.used) {
+            not_here("the kernel does not tell the ends of processes here (containers, Linux before 6.6)");
+            continue;
+        }
+        let known = measured.rows.iter().filter(|row| row.exit_code.is_some() || row.signal.is_some()).count();
+        let total = measured.rows.len();
+        assert!(known * 100 >= total * 99, "{way:?}: {known} of {total}");
+        let killed = measured.rows.iter().filter(|row| row.signal == Some(9)).count();
+        let threes = measured.rows.iter().filter(|row| row.exit_code == Some(3)).count();
+        eprintln!("{way:?}: {known} of {total} statuses, {threes} with code 3, {killed} killed");
+        if measured.source().0 {
+            assert_eq!((threes, killed), (120, 1), "{way:?}");
+        }
+        for row in &measured.rows {
+            assert!(row.cpu_ns != Some(0) && row.peak_rss_bytes != Some(0), "unknown is not 0: {row:?}");
+        }
+    }
+}
+
+#[test]
 fn ticks_and_events_tell_each_process_once() {
     let room = Room::new("once");
     for way in WAYS {

@@ -6,6 +6,7 @@ pub mod control;
 pub mod cpus;
 pub mod descriptors;
 pub mod elevated;
+pub(crate) mod exit_events;
 pub(crate) mod perf_clock;
 mod perf_event;
 pub(crate) mod perf_ring;

@@ -23,6 +23,10 @@ pub(crate) struct ExitRecord {
     /// The process that the task was a thread of.
     pub pid: i32,
     pub parent_pid: i32,
+    /// As `wait` gives it; only the record of the first thread tells it.
+    pub wait_status: Option<i32>,
+    /// CPU time of this task up to this record, which comes before the last of its teardown.
+    pub cpu_ns: u64,
     /// It was forked and never replaced by exec.
     pub is_copy: bool,
     /// High-water mark of its last address space.
@@ -140,8 +144,12 @@ fn parse_stats(stats: &[u8]) -> Option<ExitRecord> {
     if version < 12 || version == 15 {
         return None;
     }
+    let (tid, pid) = (number_at::<4>(stats, 128)?, number_at::<4>(stats, 368)?);
+    let is_process = tid == pid;
     Some(ExitRecord {
-        pid: number_at::<4>(stats, 368)? as i32,
+        pid: pid as i32,
+        wait_status: number_at::<4>(stats, 4).filter(|_| is_process).map(|status| status as i32),
+        cpu_ns: number_at::<8>(stats, 72)?,
         parent_pid: number_at::<4>(stats, 132)? as i32,
         is_copy: number_at::<1>(stats, 8)? & AFORK != 0,
         peak_rss_bytes: number_at::<8>(stats, 200)? * 1024,
@@ -186,7 +194,10 @@ mod tests {
     fn stats(version: u16) -> Vec<u8> {
         let mut stats = vec![0; 560];
         stats[..2].copy_from_slice(&version.to_ne_bytes());
+        stats[4..8].copy_from_slice(&(3u32 << 8).to_ne_bytes());
         stats[8] = 0x21;
+        stats[72..80].copy_from_slice(&5_000_000u64.to_ne_bytes());
+        stats[128..132].copy_from_slice(&4321u32.to_ne_bytes());
         stats[132..136].copy_from_slice(&77u32.to_ne_bytes());
         stats[168..176].copy_from_slice(&1500u64.to_ne_bytes());
         stats[176..184].copy_from_slice(&3u64.to_ne_bytes());
@@ -202,6 +213,8 @@ mod tests {
         let message = [vec![0; GENL_HEADER], attribute(TASKSTATS_TYPE_AGGR_PID, &inner)].concat();
         let record = ExitRecord {
             pid: 4321,
+            wait_status: Some(3 << 8),
+            cpu_ns: 5_000_000,
             parent_pid: 77,
             is_copy: true,
             peak_rss_bytes: 62_360 * 1024,
@@ -232,6 +245,7 @@ mod tests {
         let mut found = None;
         records.drain(|record| found = Some(record).filter(|record| record.pid == pid).or(found));
         let record = found.expect("its record");
+        assert!(record.wait_status == Some(0) && record.cpu_ns > 0, "{record:?}");
         assert!(record.peak_rss_bytes >= 256 * 1024 && record.faults > 10 && !record.is_copy, "{record:?}");
     }
 }

@@ -82,19 +82,30 @@ impl Bounds {
         let marks = &mut self.exit_marks;
         let Some(records) = &mut self.exit_records else { return };
         records.drain(|record| {
-            let none = ExitRecord { peak_rss_bytes: 0, faults: 0, ..record };
+            let none = ExitRecord { peak_rss_bytes: 0, faults: 0, cpu_ns: 0, wait_status: None, ..record };
             let mark = marks.entry(record.pid).or_insert(ExitMark { record: none, age: 0 });
             // Each thread of a process has a record of its own.
             mark.age = 0;
             mark.record.faults += record.faults;
+            mark.record.cpu_ns += record.cpu_ns;
+            mark.record.wait_status = record.wait_status.or(mark.record.wait_status);
             mark.record.peak_rss_bytes = mark.record.peak_rss_bytes.max(record.peak_rss_bytes);
         });
     }
 
-    fn forget_old_records(&mut self) {
-        self.exit_marks.retain(|_, mark| {
+    /// What the kernel recorded of the end of a process since the last full ticks.
+    pub(super) fn exit_record(&mut self, pid: i32) -> Option<ExitRecord> {
+        if !self.exit_marks.contains_key(&pid) {
+            self.collect_exit_records();
+        }
+        self.exit_marks.get(&pid).map(|mark| mark.record).filter(|record| record.cpu_ns > 0)
+    }
+
+    /// `is_member` says whether a process of the tree has a pid: it may stay a zombie for long.
+    fn forget_old_records(&mut self, is_member: impl Fn(i32) -> bool) {
+        self.exit_marks.retain(|pid, mark| {
             mark.age += 1;
-            mark.age <= MAX_RECORD_AGE
+            mark.age <= MAX_RECORD_AGE || is_member(*pid)
         });
     }
 
@@ -160,6 +171,8 @@ impl Meter {
         self.bounds.collect_exit_records();
         let record = ExitRecord {
             pid: reaped.pid,
+            wait_status: Some(reaped.status),
+            cpu_ns: reaped.usage.cpu_ns(),
             parent_pid: 0,
             is_copy: false,
             peak_rss_bytes: reaped.usage.peak_rss_bytes,
@@ -185,7 +198,8 @@ impl Meter {
         interval.ended.retain(|ended| !ended.is_main);
         self.bounds.descendants.take(&interval);
         self.bounds.departed.clear();
-        self.bounds.forget_old_records();
+        let tree = &self.tree;
+        self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);
     }
 

@@ -235,6 +235,10 @@ impl Meter {
                 (None, None) => {}
             }
         }
+        if self.witnesses.exits.is_open() {
+            let detail = "exit status of every process that ends, by the kernel's process connector";
+            sources.push(source("exit_events", true, detail.to_owned()));
+        }
         if self.bounds.has_exit_records() {
             let detail = "high-water marks and page faults of processes as they ended";
             sources.push(source("taskstats", true, detail.to_owned()));

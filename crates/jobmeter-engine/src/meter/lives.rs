@@ -1,5 +1,6 @@
 //! Processes that come and go: each has one start and one end, and its account is settled when it leaves.
 
+use super::exits::KnownEnd;
 use super::{Meter, Target};
 use crate::account::ledger::{Fate, Ledger, Parent};
 use crate::linux::control::{self, Pid, Reaped};
@@ -76,20 +77,26 @@ impl Meter {
             let name = name_text(&process.stat.name);
             self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
         }
-        let known_peak = process.peak_rss_bytes;
-        let peak_rss_bytes = match reaped {
-            Some(reaped) if !process.has_waited() => known_peak.max(reaped.usage.peak_rss_bytes),
-            _ => known_peak,
+        // The usage of a process that has waited is not its own alone.
+        let own = reaped.filter(|_| !process.has_waited()).map(|reaped| reaped.usage);
+        let known = match reaped {
+            Some(reaped) => KnownEnd {
+                wait_status: Some(reaped.status),
+                cpu_ns: own.map(|own| own.cpu_ns()),
+                peak_rss_bytes: own.map(|own| own.peak_rss_bytes),
+            },
+            None => self.known_end(process.id.pid, 0, sys::monotonic_ns()),
         };
-        let own_io = process.io.filter(|_| !process.has_waited());
+        let own_io = process.io.filter(|_| !process.has_waited() && !process.io_is_refused);
+        let peak_rss_bytes = known.peak_rss_bytes.unwrap_or_default().max(process.peak_rss_bytes);
         let event = Event::ProcessEnd {
             t_ns,
             id: process.id,
-            cpu_ns: Some(process.cpu_ns),
-            peak_rss_bytes: Some(peak_rss_bytes),
+            cpu_ns: Some(known.cpu_ns.unwrap_or_default().max(process.cpu_ns)).filter(|ns| *ns > 0),
+            peak_rss_bytes: Some(peak_rss_bytes).filter(|bytes| *bytes > 0),
             read_storage_bytes: own_io.map(|io| io.read_storage_bytes),
             write_storage_bytes: own_io.map(|io| io.write_storage_bytes),
-            wait_status: reaped.map(|reaped| reaped.status),
+            wait_status: known.wait_status,
         };
         self.emit(&event);
     }

@@ -1,6 +1,7 @@
 //! The meter: one tick reads the tree and the machine, fills the row, and hands it to whoever listens.
 
 mod bounds;
+mod exits;
 mod extra;
 mod fill;
 pub(crate) mod finish;

@@ -7,6 +7,7 @@ use crate::linux::perf_clock::InheritedClocks;
 use crate::linux::perf_ring::Follower;
 use crate::linux::proc::io::Io;
 use crate::linux::sys;
+use crate::meter::exits::Exits;
 use crate::meter::system_columns::SystemColumns;
 
 /// When the run began and how ticks follow each other. All times are monotonic.
@@ -55,6 +56,7 @@ pub(crate) struct Witnesses {
     pub follower: Option<Box<Follower>>,
     /// Why there is no follower.
     pub events_refusal: Option<String>,
+    pub exits: Exits,
 }
 
 /// The accounting of counters.

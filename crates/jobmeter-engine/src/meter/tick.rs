@@ -135,6 +135,7 @@ impl Meter {
             Depth::First => self.tree.complete(now_ns),
             _ => self.tree.refresh(now_ns, is_full, &mut self.changes.departed, &mut breathe),
         }
+        self.witnesses.exits.collect(now_ns);
         self.follow_events(false);
         self.note_departed();
         let follower = &mut self.witnesses.follower;

@@ -121,6 +121,7 @@ impl Watch {
     pub fn run(&mut self) -> WatchEnd {
         // What the process had used before is read at once: everything counts from here.
         self.meter.begin();
+        self.meter.open_exit_events();
         loop {
             let interval_ns = self.cadence.interval_ns();
             let meter = &mut self.meter;

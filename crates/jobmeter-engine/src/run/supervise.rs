@@ -177,6 +177,7 @@ impl<'job> Supervisor<'job> {
             if ready.marks {
                 self.take_marks();
             }
+            self.meter.collect_exits_if_due();
             self.tick_if_due();
             self.enforce_time_limit();
         }
@@ -185,7 +186,12 @@ impl<'job> Supervisor<'job> {
     fn wait_for_something(&mut self) -> Ready {
         let marks = self.marks.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         let exit = self.job.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let until_ns = self.job.deadline_ns.unwrap_or(u64::MAX).min(self.cadence.due_ns());
+        let until_ns = self
+            .job
+            .deadline_ns
+            .unwrap_or(u64::MAX)
+            .min(self.cadence.due_ns())
+            .min(self.meter.exits_due_ns());
         let fds = [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd()];
         match sys::wait_readable(&fds, Some(until_ns)) {
             Ok(ready) => {
@@ -331,6 +337,8 @@ impl<'job> Supervisor<'job> {
         let meter = &mut self.meter;
         if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
             self.has_trimmed = true;
+            // Shorter jobs do without: what ends in the first moments is reaped by us, or has an exit code unknown.
+            meter.open_exit_events();
             trim::give_back_code();
             self.marks.iter().for_each(MarkReceiver::sweep);
         }

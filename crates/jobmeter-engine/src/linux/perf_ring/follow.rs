@@ -329,12 +329,12 @@ impl Meter {
         let reaped = obituary.map(|index| follower.obituaries.swap_remove(index).reaped);
         // What it waited for is in its usage too: only where it forked nobody is it all its own.
         let own = reaped.filter(|_| !life.has_forked).map(|reaped| reaped.usage);
-        let cpu_ns = own.map(|usage| usage.cpu_ns());
-        let cpu_ns = cpu_ns.or(life.last_cpu_ns);
-        let peak_rss_bytes = own.map(|usage| usage.peak_rss_bytes);
+        let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());
+        let known = self.known_end(pid, fork_ns, sys::monotonic_ns());
+        let cpu_ns = own.map(|usage| usage.cpu_ns()).or(life.last_cpu_ns).or(known.cpu_ns);
+        let peak_rss_bytes = known.peak_rss_bytes.or(own.map(|usage| usage.peak_rss_bytes));
         let start_ticks = life.start_ticks;
         let id = ProcessId { pid, start_ticks };
-        let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());
         let start = Event::ProcessStart {
             t_ns: self.since_start_ns(fork_ns),
             id,
@@ -349,7 +349,7 @@ impl Meter {
             peak_rss_bytes,
             read_storage_bytes: None,
             write_storage_bytes: None,
-            wait_status: reaped.map(|reaped| reaped.status),
+            wait_status: reaped.map(|reaped| reaped.status).or(known.wait_status),
         };
         self.emit(&end);
     }

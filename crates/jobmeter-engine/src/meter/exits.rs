@@ -1,0 +1,117 @@
+//! How processes ended that somebody else has reaped: by the kernel's process connector, and for root by its exit
+//! records, which know CPU time and memory as well.
+
+use super::Meter;
+use crate::linux::exit_events::{ExitEvent, ExitEvents};
+use crate::linux::sys;
+use std::collections::HashMap;
+
+/// Ends that no process of the job has claimed are dropped beyond so many; most are others' processes.
+const MAX_UNCLAIMED: usize = 4096;
+
+/// An end that was not claimed in this time will not be.
+const CLAIMED_WITHIN_NS: u64 = 5_000_000_000;
+
+/// After so many events in one drain the next one comes soon, before the socket is full.
+const MANY: usize = 32;
+const SOON_NS: u64 = 50_000_000;
+
+/// What the kernel said of the end of a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct KnownEnd {
+    /// As `wait` gives it.
+    pub wait_status: Option<i32>,
+    /// Own CPU time as of its exit, and its high-water mark.
+    pub cpu_ns: Option<u64>,
+    pub peak_rss_bytes: Option<u64>,
+}
+
+#[derive(Default)]
+pub(crate) struct Exits {
+    events: Option<ExitEvents>,
+    /// By pid; the last one wins.
+    unclaimed: HashMap<i32, ExitEvent>,
+    drain_at_ns: Option<u64>,
+}
+
+impl Exits {
+    pub(crate) fn open(&mut self) {
+        self.events = ExitEvents::open().ok();
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.events.is_some()
+    }
+
+    pub(crate) fn collect(&mut self, now_ns: u64) {
+        let Some(events) = &self.events else { return };
+        let unclaimed = &mut self.unclaimed;
+        let count = events.drain(|event| {
+            unclaimed.insert(event.pid, event);
+        });
+        self.drain_at_ns = (count >= MANY).then(|| now_ns + SOON_NS);
+        if unclaimed.len() > MAX_UNCLAIMED {
+            unclaimed.retain(|_, event| now_ns < event.t_ns + CLAIMED_WITHIN_NS);
+        }
+    }
+
+    /// The status of `pid`, which was there at `seen_ns`.
+    fn claim(&mut self, pid: i32, seen_ns: u64) -> Option<i32> {
+        let event = self.unclaimed.remove(&pid).filter(|event| event.t_ns >= seen_ns)?;
+        Some(event.wait_status)
+    }
+}
+
+impl Meter {
+    /// Ends of processes by the kernel's word, from now on.
+    pub fn open_exit_events(&mut self) {
+        self.witnesses.exits.open();
+    }
+
+    /// When exits are to be collected although no tick is due.
+    pub(crate) fn exits_due_ns(&self) -> u64 {
+        self.witnesses.exits.drain_at_ns.unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn collect_exits_if_due(&mut self) {
+        let due_ns = self.exits_due_ns();
+        if due_ns < u64::MAX {
+            let now_ns = sys::monotonic_ns();
+            if now_ns >= due_ns {
+                self.witnesses.exits.collect(now_ns);
+            }
+        }
+    }
+
+    /// How `pid` ended, which lived at `seen_ns` and that somebody else has reaped.
+    pub(crate) fn known_end(&mut self, pid: i32, seen_ns: u64, now_ns: u64) -> KnownEnd {
+        let record = self.bounds.exit_record(pid);
+        let exits = &mut self.witnesses.exits;
+        if !exits.unclaimed.contains_key(&pid) {
+            exits.collect(now_ns);
+        }
+        let wait_status = exits.claim(pid, seen_ns);
+        KnownEnd {
+            wait_status: wait_status.or(record.and_then(|record| record.wait_status)),
+            cpu_ns: record.map(|record| record.cpu_ns),
+            peak_rss_bytes: record.map(|record| record.peak_rss_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_claimed_once_and_by_the_process_that_it_was() {
+        let mut exits = Exits::default();
+        let event = ExitEvent { pid: 7, wait_status: 256, t_ns: 1000 };
+        exits.unclaimed.insert(7, event);
+        assert_eq!(exits.claim(8, 0), None);
+        assert_eq!(exits.claim(7, 900), Some(256));
+        assert_eq!(exits.claim(7, 900), None, "claimed");
+        exits.unclaimed.insert(7, event);
+        assert_eq!(exits.claim(7, 1001), None, "the end of a process that had the pid before");
+    }
+}
