@@ -156,7 +156,8 @@ fn processes_that_others_reaped_have_their_exit_status() {
             not_here("the kernel does not tell the ends of processes here (containers, Linux before 6.6)");
             continue;
         }
-        let known = measured.rows.iter().filter(|row| row.exit_code.is_some() || row.signal.is_some()).count();
+        let known =
+            measured.rows.iter().filter(|row| row.exit_code.is_some() || row.signal.is_some()).count();
         let total = measured.rows.len();
         assert!(known * 100 >= total * 99, "{way:?}: {known} of {total}");
         let killed = measured.rows.iter().filter(|row| row.signal == Some(9)).count();

@@ -68,6 +68,7 @@ impl Meter {
         ] {
             if let Some(figures) = all.scopes.get_mut(&scope) {
                 raise_parts(figures, &figure);
+                lower_parts(figures, &figure);
                 let is_doubtful = self.doubts.is_partial && scope != Scope::Main;
                 let figure = if is_doubtful { without_upper(figure) } else { figure };
                 figures.set(Metric::RssBytes, Stat::Max, figure);
@@ -126,6 +127,20 @@ fn mark_lag_bytes() -> u64 {
 fn without_upper(figure: Figure) -> Figure {
     let quality = if figure.value.is_some() { Quality::LowerBound } else { figure.quality };
     Figure { quality, upper: None, ..figure }.because(OUT_OF_DESCRIPTORS)
+}
+
+/// Only what is proven is stated as the peak: means and parts, which rest on estimates of each tick, are not above it.
+fn lower_parts(figures: &mut Figures, total: &Figure) {
+    let Some(most) = total.as_f64() else { return };
+    for (metric, stat) in [
+        (Metric::RssBytes, Stat::Mean),
+        (Metric::RssPrivateBytes, Stat::Max),
+        (Metric::RssPrivateBytes, Stat::Mean),
+    ] {
+        if let Some(figure) = figures.get_mut(metric, stat).filter(|figure| figure.as_f64() > Some(most)) {
+            *figure = Figure { value: total.value, quality: Quality::Estimate, ..figure.clone() };
+        }
+    }
 }
 
 /// A peak that the kernel knows and sampling missed is private memory more likely than not: keep the parts in
