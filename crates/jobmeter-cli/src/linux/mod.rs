@@ -16,7 +16,12 @@ extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_char) 
     leave::with(crate::run_safely())
 }
 
+/// The allocator of musl has no settings.
+#[cfg(not(target_env = "gnu"))]
+fn keep_freed_memory() {}
+
 /// The heap is small and grows in steps of its own: to give pages back and ask for them again costs more than they do.
+#[cfg(target_env = "gnu")]
 fn keep_freed_memory() {
     const STEP_BYTES: libc::c_int = 256 << 10;
     const TRIM_BYTES: libc::c_int = 16 << 20;

@@ -39,7 +39,7 @@ const PIDFD_GET_INFO: libc::c_ulong =
 pub fn wait_status(process: &OwnedFd) -> Option<i32> {
     let mut info = PidfdInfo { mask: PIDFD_INFO_EXIT, ..PidfdInfo::default() };
     // SAFETY: the kernel reads and writes at most the size that the request names.
-    let answered = unsafe { libc::ioctl(process.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
+    let answered = unsafe { libc::ioctl(process.as_raw_fd(), PIDFD_GET_INFO as _, &raw mut info) };
     (answered == 0 && info.mask & PIDFD_INFO_EXIT != 0).then_some(info.wait_status)
 }
 

@@ -142,7 +142,8 @@ pub fn file_system_magic(path: &Path) -> Option<i64> {
     // SAFETY: `path` is NUL-terminated; the kernel fills `stats` when it returns 0.
     unsafe {
         let got = libc::statfs(path.as_ptr(), stats.as_mut_ptr());
-        (got == 0).then(|| stats.assume_init().f_type)
+        #[allow(clippy::unnecessary_cast, reason = "musl has another type")]
+        (got == 0).then(|| stats.assume_init().f_type as i64)
     }
 }
 
