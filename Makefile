@@ -55,6 +55,8 @@ test-rust: ## unit, property and black-box tests, and the examples in the docs
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then $(CARGO) nextest run --workspace --locked $(NEXTEST_FLAGS); \
 	else tools/run-rust-tests; fi
 	$(CARGO) test --workspace --doc --locked --quiet
+	@# The commands that the pages show do what they say.
+	$(PYTHON) tools/site/run_commands.py target/debug/jobmeter docs/*.md README.md
 
 wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)
