@@ -15,7 +15,7 @@ from ._forks import importing as _importing
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from . import _native
+    from . import _native as _native
 
     class Table(Protocol):
         """Columns of equal length; also an Arrow stream (PyCapsule interface)."""
@@ -100,6 +100,11 @@ def load(path: str) -> Tuple[Recording, Optional[str]]:
 def write_file(path: str, data: bytes) -> None:
     """Put a whole file in its place: what exists is replaced and keeps its mode, a link stays a link."""
     _native.write_file(path, data)
+
+
+def create_file(path: str) -> int:
+    """The descriptor of a new, empty file in that place, for what grows; what exists is replaced as by `write_file`."""
+    return _native.create_file(path)
 
 
 def gpus() -> List[Dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Seque
 from . import _engine
 from ._forks import importing
 from ._run import Run
-from ._warnings import warn
+from ._warnings import finish
 
 if TYPE_CHECKING:
     from ._engine import Session
@@ -95,10 +95,8 @@ class Tracker(Run):
         if self._session is None:
             return
         try:
-            self._session.stop()
-        except Exception as problem:
             # Three frames up: past this method and the one that called it.
-            warn(f"the measurement could not be finished: {problem}", stacklevel=3, quietly=quietly)
+            finish(self._session.stop, "the measurement could not be finished", stacklevel=3, quietly=quietly)
         finally:
             with _lock:
                 if self in _running:

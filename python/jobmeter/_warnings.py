@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Callable
 
 
 class JobmeterWarning(UserWarning):
@@ -16,3 +17,14 @@ def warn(text: str, *, stacklevel: int, quietly: bool = False) -> None:
     except JobmeterWarning:
         if not quietly:
             raise
+
+
+def finish(work: Callable[[], object], what: str, *, stacklevel: int, quietly: bool) -> None:
+    """Do the work at the end of a measurement; what goes wrong is a warning that begins with `what`.
+
+    A full disk is no reason to replace the program's own exception, or to end a program that has done its work.
+    """
+    try:
+        work()
+    except Exception as problem:
+        warn(f"{what}: {problem}", stacklevel=stacklevel + 1, quietly=quietly)

@@ -34,6 +34,9 @@ def summary(**parts: Any) -> Dict[str, Any]:
         "schema_version": 1,
         "run": {
             "id": "x",
+            "jobmeter_version": "0",
+            "mode": "self",
+            "interval_ns": None,
             "pid": os.getpid(),
             "started_unix_ns": STARTED_UNIX_NS,
             "wall_ns": 3_345_628_023,
@@ -48,6 +51,7 @@ def summary(**parts: Any) -> Dict[str, Any]:
         "system": {},
         "gpus": [],
         "warnings": [],
+        "overhead": {"cpu_ns": 0, "ticks": 3},
     }
     base.update(parts)
     return base

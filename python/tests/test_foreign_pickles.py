@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_gpu_tracker_files import STATIC, row
+from test_gpu_tracker_files import row, write_sub_tracking, write_tracking
 
 import jobmeter.compat.gpu_tracker as gput
-from jobmeter.compat.gpu_tracker import _foreign_pickle, _tabular
+from jobmeter.compat.gpu_tracker import _foreign_pickle
 
 # Runs where `gpu_tracker` is the real one.
 WITNESS = """
@@ -43,12 +43,9 @@ def convert(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 def test_results_of_the_original_are_converted(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gpu_tracker", reason="the witness gpu-tracker is not installed")
     monkeypatch.chdir(tmp_path)
-    _tabular.write_tracking(f"t.{kind}", STATIC, [row(1.0, 100.5), row(2.0, 300.25), row(9.0, 200.0)])
+    write_tracking(f"t.{kind}", [row(1.0, 100.5), row(2.0, 300.25), row(9.0, 200.0)])
     stamps = [("blk", 0, 0.5), ("blk", 1, 1.5), ("blk", 0, 1.75), ("blk", 1, 2.5), ("e", 0, 8.0), ("e", 1, 9.5)]
-    _tabular.write_sub_tracking(
-        f"s.{kind}",
-        [{"process_id": 7, "code_block_name": n, "position": p, "timestamp": at} for n, p, at in stamps],
-    )
+    write_sub_tracking(f"s.{kind}", stamps)
     done = subprocess.run([sys.executable, "-c", WITNESS, kind], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     converted = convert(tmp_path, "theirs.pkl", "ours.pkl")

@@ -18,7 +18,7 @@ import fake_engine
 import pytest
 
 import jobmeter.compat.gpu_tracker as gput
-from jobmeter.compat.gpu_tracker import _tabular
+from jobmeter import _gpu_tracker
 
 SECOND = 1_000_000_000
 START = fake_engine.STARTED_UNIX_NS / 1e9
@@ -29,8 +29,37 @@ STATIC = {
 }  # fmt: skip
 
 
+STATIC_COLUMNS, DATA_COLUMNS = list(STATIC), _gpu_tracker.columns()
+SUB_COLUMNS = ["process_id", "code_block_name", "position", "timestamp"]
+
+
+def write_tables(path: str, *tables: "tuple[str, List[str], List[Dict[str, Any]]]") -> None:
+    """A tracking or sub-tracking file of known content, as the original would write it."""
+    if path.endswith(".csv"):
+        with open(path, "w", newline="") as file:
+            for _, columns, rows in tables:
+                writer = csv.DictWriter(file, columns)
+                writer.writeheader()
+                writer.writerows(rows)
+        return
+    with sqlite3.connect(path) as database:
+        for name, columns, rows in tables:
+            database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+            marks = ", ".join("?" for _ in columns)
+            database.executemany(f"INSERT INTO {name} VALUES ({marks})", [[r[c] for c in columns] for r in rows])
+
+
+def write_tracking(path: str, rows: List[Dict[str, Any]]) -> None:
+    write_tables(path, ("static_data", STATIC_COLUMNS, [STATIC]), ("data", DATA_COLUMNS, rows))
+
+
+def write_sub_tracking(path: str, stamps: "List[tuple[str, int, float]]") -> None:
+    rows = [dict(process_id=7, code_block_name=n, position=p, timestamp=t) for n, p, t in stamps]
+    write_tables(path, ("data", SUB_COLUMNS, rows))
+
+
 def row(timestamp: float, main_ram: float, **others: float) -> Dict[str, Any]:
-    values: Dict[str, Any] = dict.fromkeys(_tabular.DATA_COLUMNS, 0.0)
+    values: Dict[str, Any] = dict.fromkeys(DATA_COLUMNS, 0.0)
     values.update(main_ram=main_ram, timestamp=timestamp, main_n_threads=2, **others)
     values.update({k: int(values[k]) for k in values if k.endswith("n_threads")})
     return values
@@ -55,9 +84,9 @@ def test_tracking_file_has_both_tables(engine: None, tmp_path: Path, kind: str) 
     if kind == "csv":
         with open(path, newline="") as file:
             lines = list(csv.reader(file))
-        assert lines[0] == _tabular.STATIC_COLUMNS
+        assert lines[0] == STATIC_COLUMNS
         assert lines[1][:3] == ["megabytes", "gigabytes", "hours"]
-        assert lines[2] == _tabular.DATA_COLUMNS
+        assert lines[2] == DATA_COLUMNS
         assert len(lines) == 5
         assert float(lines[3][0]) == 101.76512
         assert float(lines[3][-1]) == START + 1
@@ -98,7 +127,7 @@ def test_sub_tracking(tmp_path: Path, kind: str) -> None:
         return x + 1
 
     assert work(1) == 2
-    rows = _tabular.read_sub_tracking(path)
+    rows = _gpu_tracker.sub_data(path)
     assert [r["position"] for r in rows] == [0, 1] * 3
     assert {r["process_id"] for r in rows} == {os.getpid()}
     here = os.path.abspath(__file__)
@@ -132,13 +161,13 @@ def test_overwrite_replaces_the_file_once_in_a_program(tmp_path: Path, kind: str
     for overwrite in ("keep", "overwrite"):
         done = subprocess.run([sys.executable, "-c", _THREE_BLOCKS, path, overwrite], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        rows = _tabular.read_sub_tracking(path)
+        rows = _gpu_tracker.sub_data(path)
         assert [r["code_block_name"] for r in rows] == ["function"] * 6 + ["block"] * 4
         assert [r["position"] for r in rows] == [0, 1] * 5
     done = subprocess.run([sys.executable, "-c", _THREE_BLOCKS, path, "keep"], capture_output=True, text=True)
     said = f"FileExistsError: File {path} already exists. Set overwrite to True to overwrite the existing file."
     assert said in done.stderr
-    assert len(_tabular.read_sub_tracking(path)) == 10
+    assert len(_gpu_tracker.sub_data(path)) == 10
 
 
 def test_a_sub_tracking_file_that_vanished_is_told(tmp_path: Path) -> None:
@@ -168,7 +197,7 @@ def test_threads_and_forked_children_add_to_one_file(tmp_path: Path) -> None:
         block("child")
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    names = [r["code_block_name"] for r in _tabular.read_sub_tracking(path)]
+    names = [r["code_block_name"] for r in _gpu_tracker.sub_data(path)]
     assert sorted(names) == sorted([*(f"t{n}" for n in range(8)), "child"] * 2)
 
 
@@ -181,11 +210,9 @@ def test_the_default_file_is_named_after_the_process(tmp_path: Path, monkeypatch
 
 def results_file(tmp_path: Path, name: str, factor: float, block: str = "work.py:15") -> str:
     tracking, sub = str(tmp_path / f"{name}.csv"), str(tmp_path / f"{name}-sub.csv")
-    _tabular.write_tracking(tracking, STATIC, [row(1.0, 100 * factor), row(2.0, 300 * factor), row(9.0, 200 * factor)])
+    write_tracking(tracking, [row(1.0, 100 * factor), row(2.0, 300 * factor), row(9.0, 200 * factor)])
     stamps = [("blk", 0, 0.5), ("blk", 1, 1.5), ("blk", 0, 1.75), ("blk", 1, 2.5), (block, 0, 3.0), (block, 1, 4.0)]
-    _tabular.write_sub_tracking(
-        sub, [dict(process_id=7, code_block_name=n, position=p, timestamp=t) for n, p, t in stamps]
-    )
+    write_sub_tracking(sub, stamps)
     results = gput.SubTrackingAnalyzer(tracking, sub).sub_tracking_results()
     path = str(tmp_path / f"{name}.pkl")
     with open(path, "wb") as file:
@@ -230,7 +257,7 @@ def test_combining(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r'does not end with the same extension as .* Must end in ".csv"'):
         gput.SubTrackingAnalyzer(None, target).combine_sub_tracking_files([source, "x.sqlite"])
     gput.SubTrackingAnalyzer(None, target).combine_sub_tracking_files([source, source])
-    assert len(_tabular.read_sub_tracking(target)) == 12
+    assert len(_gpu_tracker.sub_data(target)) == 12
     with pytest.raises(ValueError, match="File already exists"):
         gput.SubTrackingAnalyzer(None, target).combine_sub_tracking_files([source])
 
@@ -265,6 +292,6 @@ def test_a_pickle_may_name_nothing_else(tmp_path: Path) -> None:
 
     path = tmp_path / "evil.pkl"
     path.write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(pickle.UnpicklingError, match="may not hold"):
+    with pytest.raises(pickle.UnpicklingError, match="is not a results file of this program"):
         gput.TrackingComparison({"A": str(path)})
     assert not (tmp_path / "pwned").exists()

@@ -95,17 +95,18 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
         ),
     )
     second = 1_000_000_000
+    # Twelve intervals, so that one of 6 % makes a mean of 0.5 %.
+    later = 11
     columns = {
-        "t_ns": [0, second, 2 * second],
-        "main_rss_bytes": [100, 844_000_000, 800_000_000],
-        "combined_rss_bytes": [100, 1_462_000_000, 800_000_000],
-        "system_memory_used_bytes": [0, 2_877_000_000, 2_000_000_000],
-        "system_gpu_memory_bytes[GPU-1]": [0, 631_000_000, 100],
-        "system_gpu_busy_ppm[GPU-1]": [0, 60_000, -50_000],
-        "main_cpu_ns": [0, second // 2, second],
-        "main_threads": [1, 24, 24],
+        "t_ns": [n * second for n in range(later + 2)],
+        "main_rss_bytes": [100, 844_000_000] + [800_000_000] * later,
+        "combined_rss_bytes": [100, 1_462_000_000] + [800_000_000] * later,
+        "system_memory_used_bytes": [0, 2_877_000_000] + [2_000_000_000] * later,
+        "system_gpu_memory_bytes[GPU-1]": [0, 631_000_000] + [100] * later,
+        "system_gpu_busy_ppm[GPU-1]": [0, 60_000] + [0] * later,
+        "main_cpu_ns": [n * second // 2 for n in range(later + 2)],
+        "main_threads": [1] + [24] * (later + 1),
     }
-    # Mean 0.5 percent over the two intervals: 6 % and -5 % would not occur, but the sum must be exact.
     return fake_engine.install(monkeypatch, columns, known, GPU)
 
 

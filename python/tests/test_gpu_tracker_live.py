@@ -14,7 +14,7 @@ from typing import Callable
 import pytest
 
 import jobmeter.compat.gpu_tracker as gput
-from jobmeter.compat.gpu_tracker import _tabular
+from jobmeter import _gpu_tracker
 from jobmeter.compat.gpu_tracker.usage import ResourceUsage
 
 
@@ -29,9 +29,9 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def test_the_tracking_file_grows_while_tracking(tmp_path: Path, kind: str) -> None:
     path = str(tmp_path / f"t.{kind}")
     with gput.Tracker(sleep_time=0.1, tracking_file=path, disable_logs=True) as tracker:
-        wait_until(lambda: len(_tabular.read_data(path)) >= 3)
-        assert _tabular.read_static(path)["ram_unit"] == "gigabytes"
-    rows = _tabular.read_data(path)
+        wait_until(lambda: len(_gpu_tracker.data(path)) >= 3)
+        assert _gpu_tracker.static_data(path)["ram_unit"] == "gigabytes"
+    rows = _gpu_tracker.data(path)
     stamps = [row["timestamp"] for row in rows]
     assert stamps == sorted(set(stamps)), "every row once, in order"
     assert tracker.resource_usage is not None
@@ -53,14 +53,14 @@ time.sleep(600)
 def test_a_killed_program_leaves_its_files(tmp_path: Path) -> None:
     tracking, backup = tmp_path / "t.csv", tmp_path / "usage.pkl"
     child = subprocess.Popen([sys.executable, "-c", PROGRAM, str(tracking), str(backup)])
-    wait_until(lambda: backup.exists() and tracking.exists() and len(_tabular.read_data(str(tracking))) >= 2)
+    wait_until(lambda: backup.exists() and tracking.exists() and len(_gpu_tracker.data(str(tracking))) >= 2)
     child.send_signal(signal.SIGKILL)
     child.wait()
     with open(backup, "rb") as file:
         usage = pickle.load(file)
     assert isinstance(usage, ResourceUsage)
     assert usage.max_ram.main.total_rss > 0.0 and usage.compute_time.time > 0.0
-    assert len(_tabular.read_data(str(tracking))) >= 2
+    assert len(_gpu_tracker.data(str(tracking))) >= 2
 
 
 def test_the_backup_goes_when_tracking_completes(tmp_path: Path) -> None:

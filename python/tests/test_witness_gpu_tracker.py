@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Dict
 
 import pytest
+from test_gpu_tracker_files import write_tables
 
 import jobmeter.compat.gpu_tracker as gput
-from jobmeter.compat.gpu_tracker import _tabular
+from jobmeter import _gpu_tracker
 
 pytest.importorskip("gpu_tracker", reason="the witness gpu-tracker is not installed")
 
@@ -41,7 +42,7 @@ def write_files(folder: Path, kind: str, name: str, seed: int) -> None:
     dice = random.Random(seed)
     rows = []
     for index in range(50):
-        row: Dict[str, Any] = {c: dice.uniform(0, 10 ** dice.randint(-6, 5)) for c in _tabular.DATA_COLUMNS}
+        row: Dict[str, Any] = {c: dice.uniform(0, 10 ** dice.randint(-6, 5)) for c in _gpu_tracker.columns()}
         row.update({c: dice.randint(0, 40) for c in row if c.endswith("n_threads")}, timestamp=1000.0 + index)
         row["descendants_ram"] = 0.0
         if name == "narrow":
@@ -53,12 +54,13 @@ def write_files(folder: Path, kind: str, name: str, seed: int) -> None:
         "ram_system_capacity": 63.0882304, "gpu_ram_system_capacity": 2.048, "system_core_count": 12,
         "n_expected_cores": 2, "system_gpu_count": 1, "n_expected_gpus": 1,
     }  # fmt: skip
-    _tabular.write_tracking(str(folder / f"{name}.{kind}"), static, rows)
+    tables = [("static_data", list(static), [static]), ("data", list(rows[0]), rows)]
+    write_tables(str(folder / f"{name}.{kind}"), *tables)
     blocks = []
     for block, begin in (("load", 1000.5), ("x.py:7", 1012.1), ("load", 1020.25), ("x.py:33", 1031.0)):
         for position, moment in ((0, begin), (1, begin + dice.uniform(3, 8))):
             blocks.append(dict(process_id=42, code_block_name=block, position=position, timestamp=moment))
-    _tabular.write_sub_tracking(str(folder / f"{name}-sub.{kind}"), blocks)
+    write_tables(str(folder / f"{name}-sub.{kind}"), ("data", list(blocks[0]), blocks))
 
 
 @pytest.mark.parametrize("kind", ["csv", "sqlite"])

@@ -46,7 +46,7 @@ pub(crate) fn select(path: &Path, table: &str) -> Result<Vec<Row>, CompatError> 
         let text = jobmeter_model::text::printable(&error.to_string());
         CompatError::file(&format!("read the table \"{table}\" of"), path, text)
     };
-    let meta = std::fs::metadata(path).map_err(|error| CompatError::file("read", path, error))?;
+    let meta = std::fs::metadata(path).map_err(|error| CompatError::io("read", path, error))?;
     if !meta.is_file() {
         return Err(CompatError::file("read", path, "it is not a regular file"));
     }

@@ -1,5 +1,6 @@
 //! What can be wrong with options, configuration and files; one sentence each.
 
+use jobmeter_record::RecordError;
 use std::fmt;
 use std::path::Path;
 
@@ -11,17 +12,27 @@ pub enum CompatError {
     Value(String),
     /// The operating system refused.
     File(String),
+    /// The same, with the number of its error.
+    System { errno: i32, text: String },
 }
 
 impl CompatError {
     pub(crate) fn file(doing: &str, path: &Path, error: impl fmt::Display) -> CompatError {
         CompatError::File(format!("cannot {doing} {}: {error}", shown(path)))
     }
+
+    pub(crate) fn io(doing: &str, path: &Path, error: std::io::Error) -> CompatError {
+        let text = format!("cannot {doing} {}: {error}", shown(path));
+        error
+            .raw_os_error()
+            .map_or(CompatError::File(text.clone()), |errno| CompatError::System { errno, text })
+    }
 }
 
-impl From<jobmeter_record::RecordError> for CompatError {
-    fn from(error: jobmeter_record::RecordError) -> CompatError {
-        CompatError::File(error.to_string())
+impl From<RecordError> for CompatError {
+    fn from(error: RecordError) -> CompatError {
+        let text = error.to_string();
+        error.errno().map_or(CompatError::File(text.clone()), |errno| CompatError::System { errno, text })
     }
 }
 
@@ -30,7 +41,9 @@ impl fmt::Display for CompatError {
         match self {
             CompatError::Usage(None) => formatter.write_str(crate::help::USAGE),
             CompatError::Usage(Some(text)) => write!(formatter, "{text}\n{}", crate::help::USAGE),
-            CompatError::Value(text) | CompatError::File(text) => formatter.write_str(text),
+            CompatError::Value(text) | CompatError::File(text) | CompatError::System { text, .. } => {
+                formatter.write_str(text)
+            }
         }
     }
 }

@@ -11,15 +11,18 @@ mod csv;
 mod database;
 mod error;
 pub mod help;
+pub mod layout;
 mod limits;
 mod number;
 pub mod output;
 pub mod pickle;
+mod rows;
 pub mod sub_track;
 pub mod table;
 #[cfg(all(target_os = "linux", feature = "sqlite"))]
 mod tracker;
 mod tree;
+mod window;
 
 pub use error::CompatError;
 #[cfg(all(target_os = "linux", feature = "sqlite"))]

@@ -31,7 +31,7 @@ pub(crate) const PICKLE_STEPS_MIN: usize = 100_000;
 
 /// The bytes of a regular file; a device or a pipe is refused without waiting for it.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, CompatError> {
-    let failed = |error| CompatError::file("read", path, error);
+    let failed = |error| CompatError::io("read", path, error);
     let (file, length) = open_regular(path).map_err(failed)?;
     if length > FILE_MAX {
         return Err(CompatError::Value(format!("cannot read {}: it is larger than 1 GiB.", shown(path))));

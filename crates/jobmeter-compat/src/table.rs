@@ -4,10 +4,11 @@ use crate::csv;
 use crate::database::select;
 use crate::error::{CompatError, shown};
 use crate::limits;
+use crate::number::repr;
 use crate::tree::Node;
 use std::path::Path;
 
-pub(crate) const STATIC_COLUMNS: [&str; 9] = [
+pub const STATIC_COLUMNS: [&str; 9] = [
     "ram_unit",
     "gpu_ram_unit",
     "time_unit",
@@ -44,7 +45,7 @@ pub const DATA_COLUMNS: [&str; 22] = [
     "timestamp",
 ];
 
-pub(crate) const SUB_COLUMNS: [&str; 4] = ["process_id", "code_block_name", "position", "timestamp"];
+pub const SUB_COLUMNS: [&str; 4] = ["process_id", "code_block_name", "position", "timestamp"];
 
 /// The type of a column, in SQLite's words.
 pub(crate) fn kind(column: &str) -> &'static str {
@@ -64,13 +65,14 @@ pub(crate) fn kind(column: &str) -> &'static str {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileKind {
+pub enum FileKind {
     Csv,
     Sqlite,
 }
 
 impl FileKind {
-    pub(crate) fn of(path: &Path) -> Result<FileKind, CompatError> {
+    /// Told by the end of the name.
+    pub fn of(path: &Path) -> Result<FileKind, CompatError> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("csv") => Ok(FileKind::Csv),
             Some("sqlite") => Ok(FileKind::Sqlite),
@@ -90,14 +92,28 @@ impl FileKind {
 }
 
 /// A row: values by column, in the file's order.
-pub(crate) type Row = Vec<(String, Node)>;
+pub type Row = Vec<(String, Node)>;
 
 pub(crate) fn cell<'a>(row: &'a Row, column: &str) -> Option<&'a Node> {
     row.iter().find(|(name, _)| name == column).map(|(_, value)| value)
 }
 
+/// One line of a CSV file; unknown is an empty cell.
+pub(crate) fn put_row(out: &mut String, row: &[Node]) {
+    let cells: Vec<String> = row
+        .iter()
+        .map(|value| match value {
+            Node::Text(text) => text.clone(),
+            Node::Int(value) => value.to_string(),
+            Node::Float(value) => repr(*value),
+            _ => String::new(),
+        })
+        .collect();
+    csv::put_row(out, cells.iter().map(String::as_str), "\r\n");
+}
+
 /// Static data and measurements of a tracking file.
-pub(crate) fn read_tracking(path: &Path) -> Result<(Row, Vec<Row>), CompatError> {
+pub fn read_tracking(path: &Path) -> Result<(Row, Vec<Row>), CompatError> {
     let wrong = || {
         CompatError::Value(format!(
             "{} has no static data; it is not a tracking file written by a Tracker.",
@@ -123,7 +139,8 @@ pub(crate) fn read_tracking(path: &Path) -> Result<(Row, Vec<Row>), CompatError>
     }
 }
 
-pub(crate) fn read_sub_tracking(path: &Path) -> Result<Vec<Row>, CompatError> {
+/// The rows of a sub-tracking file.
+pub fn read_sub_tracking(path: &Path) -> Result<Vec<Row>, CompatError> {
     let wrong = || {
         CompatError::Value(format!("{} must begin with the header {}.", shown(path), SUB_COLUMNS.join(",")))
     };

@@ -133,6 +133,8 @@ fn label(key: &str) -> String {
         "n_expected_gpus" => "Number of expected GPUs",
         "main_n_threads" => "Main number of threads",
         "descendants_n_threads" => "Descendants number of threads",
+        // As the first releases spelled it.
+        "descendents_n_threads" => "Descendents number of threads",
         "combined_n_threads" => "Combined number of threads",
         "total_rss" => "Total RSS",
         "private_rss" => "Private RSS",

@@ -5,6 +5,7 @@ mod arrow;
 mod background;
 mod devices;
 mod files;
+mod gpu_tracker;
 mod guidance;
 mod host;
 mod hub;
@@ -25,7 +26,14 @@ mod _native {
     use super::*;
 
     #[pymodule_export]
-    use crate::files::write_file;
+    use crate::files::{create_file, write_file};
+    #[pymodule_export]
+    use crate::gpu_tracker::{
+        GpuSubFile, GpuTracking, gpu_tracker_analyze, gpu_tracker_code_blocks, gpu_tracker_columns,
+        gpu_tracker_combine, gpu_tracker_compare, gpu_tracker_data, gpu_tracker_load_results,
+        gpu_tracker_overall, gpu_tracker_report, gpu_tracker_spans, gpu_tracker_static_data,
+        gpu_tracker_sub_data, gpu_tracker_text, gpu_tracker_timepoints,
+    };
     #[pymodule_export]
     use crate::host::{CloudSearch, cloud_facts, cloud_info, host_info, server_info};
     #[pymodule_export]

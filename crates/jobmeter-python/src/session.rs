@@ -134,7 +134,7 @@ impl Session {
         py.detach(|| page::page(&run, summary, &guidance))
     }
 
-    /// The rows since the last call, after the last one of that call; for sessions made with `followed`.
+    /// The rows since the last call; for sessions made with `followed`.
     fn take_rows(&self, py: Python<'_>) -> PyResult<Table> {
         self.with(py, |background| background.take_rows())?
             .ok_or_else(|| PyRuntimeError::new_err("this session was not started with followed=True"))

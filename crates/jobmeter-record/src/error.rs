@@ -27,6 +27,18 @@ impl RecordError {
         RecordError::Io { action, path: path.to_owned(), source }
     }
 
+    /// The number of the system's error, also where we worded the cause ourselves.
+    pub fn errno(&self) -> Option<i32> {
+        let RecordError::Io { source, .. } = self else { return None };
+        source.raw_os_error().or(match source.kind() {
+            io::ErrorKind::NotFound => Some(libc::ENOENT),
+            io::ErrorKind::IsADirectory => Some(libc::EISDIR),
+            io::ErrorKind::NotADirectory => Some(libc::ENOTDIR),
+            io::ErrorKind::PermissionDenied => Some(libc::EACCES),
+            _ => None,
+        })
+    }
+
     /// The cause, when the system gave one.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         match self {

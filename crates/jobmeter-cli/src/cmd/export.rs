@@ -1,7 +1,7 @@
 //! `jobmeter export`: the tables of a run for other programs.
 
 use super::phases_from::PhasesFromArgs;
-use jobmeter_record::export::layout::{Layout, export_layout, write_layout};
+use jobmeter_compat::layout::{Layout, export_layout, write_layout};
 use jobmeter_record::export::{Format, export_file, export_folder, export_sqlite, write_table};
 use jobmeter_record::table::Table;
 use jobmeter_record::{Damage, RecordError, Run, text};

@@ -179,7 +179,7 @@ fn measure(
     let said = print(&format!("{DONE}{}", status(&outcome)));
     let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
     let written = rows.finish();
-    let delivered = destination.deliver(&usage(&summary, &rows));
+    let delivered = destination.deliver(&usage(Some(&summary), &rows));
     said.and(delivered).and(written)
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Begin and end of a call, as Unix seconds.
-type Span = (f64, f64);
+pub type Span = (f64, f64);
 
 struct Stamp {
     process_id: i64,
@@ -29,6 +29,38 @@ pub fn analyze(tracking: &Path, sub_tracking: &Path) -> Result<SubTrackingResult
         static_data: Node::Map(fixed),
         blocks: blocks.collect::<Result<_, CompatError>>()?,
     })
+}
+
+/// Statistics over all measurements of a tracking file.
+pub fn overall(tracking: &Path) -> Result<Node, CompatError> {
+    let (_, rows) = read_tracking(tracking)?;
+    Ok(statistics(&rows.iter().collect::<Vec<_>>()))
+}
+
+/// The code blocks of a sub-tracking file, sorted.
+pub fn code_block_names(sub_tracking: &Path) -> Result<Vec<String>, CompatError> {
+    Ok(blocks(sub_tracking)?.into_keys().collect())
+}
+
+/// Start and stop of each call of a code block, by process and in order of time.
+pub fn spans_of(sub_tracking: &Path, name: &str) -> Result<Vec<Span>, CompatError> {
+    let stamps = blocks(sub_tracking)?.remove(name).unwrap_or_default();
+    spans(name, stamps)
+}
+
+/// The measurements that were taken inside any of the spans.
+pub fn timepoints(tracking: &Path, spans: &[Span]) -> Result<Vec<Row>, CompatError> {
+    let (_, mut rows) = read_tracking(tracking)?;
+    rows.retain(|row| time(row).is_some_and(|at| spans.iter().any(|span| is_in(at, span))));
+    Ok(rows)
+}
+
+fn time(row: &Row) -> Option<f64> {
+    cell(row, "timestamp").and_then(Node::as_f64)
+}
+
+fn is_in(at: f64, span: &Span) -> bool {
+    span.0 <= at && at <= span.1
 }
 
 /// A call of a code block as a sub-tracking file notes it.
@@ -115,8 +147,6 @@ fn pair(name: &str, mut stamps: Vec<Stamp>) -> Result<(Vec<(i64, Span)>, OpenCal
 }
 
 fn block(name: String, spans: &[Span], rows: &[Row]) -> CodeBlock {
-    let time = |row: &Row| cell(row, "timestamp").and_then(Node::as_f64);
-    let is_in = |at: f64, span: &Span| span.0 <= at && at <= span.1;
     let inside: Vec<&Row> = rows
         .iter()
         .filter(|row| time(row).is_some_and(|at| spans.iter().any(|span| is_in(at, span))))

@@ -105,13 +105,19 @@ pub struct Comparison {
 
 impl Comparison {
     pub fn load(options: CompareOptions) -> Result<Comparison, CompatError> {
-        let mut sessions = Vec::new();
-        for (name, path) in options.file_path_map.0 {
-            let mut results = read_results(&path)?;
-            results.blocks.sort_by(|a, b| split(&a.name).cmp(&split(&b.name)));
-            sessions.push((name, results));
-        }
+        let loaded = options.file_path_map.0.into_iter().map(|(name, path)| Ok((name, read_results(&path)?)));
         let statistic = options.statistic.unwrap_or_else(|| "mean".to_owned());
+        Comparison::of(loaded.collect::<Result<_, CompatError>>()?, statistic)
+    }
+
+    /// Sessions with their results; matches their code blocks.
+    pub fn of(
+        mut sessions: Vec<(String, SubTrackingResults)>,
+        statistic: String,
+    ) -> Result<Comparison, CompatError> {
+        for (_, results) in &mut sessions {
+            results.blocks.sort_by(|a, b| split(&a.name).cmp(&split(&b.name)));
+        }
         let mut comparison = Comparison { sessions, statistic, warnings: Vec::new() };
         comparison.check()?;
         Ok(comparison)
@@ -196,7 +202,8 @@ impl Comparison {
     }
 }
 
-fn read_results(path: &Path) -> Result<SubTrackingResults, CompatError> {
+/// Results that were pickled; nothing that the file names is called.
+pub fn read_results(path: &Path) -> Result<SubTrackingResults, CompatError> {
     let bytes = crate::limits::read_file(path)?;
     let wrong = |text: &str| {
         CompatError::Value(format!(

@@ -5,6 +5,6 @@ mod comparison;
 mod fixed;
 mod results;
 
-pub use analysis::{Call, analyze, calls};
-pub use comparison::{CompareOptions, Comparison};
-pub use results::{ComparisonResults, SubTrackingResults};
+pub use analysis::{Call, Span, analyze, calls, code_block_names, overall, spans_of, timepoints};
+pub use comparison::{CompareOptions, Comparison, read_results};
+pub use results::{ComparisonResults, SubTrackingResults, text_of};

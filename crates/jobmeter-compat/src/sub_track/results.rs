@@ -74,7 +74,8 @@ pub struct SubTrackingResults {
 }
 
 impl SubTrackingResults {
-    fn tree(&self) -> Node {
+    /// Its JSON form.
+    pub fn tree(&self) -> Node {
         Node::map([
             ("overall", self.overall.clone()),
             ("static_data", self.static_data.clone()),
@@ -82,7 +83,8 @@ impl SubTrackingResults {
         ])
     }
 
-    pub(super) fn from_tree(tree: &Node) -> Option<SubTrackingResults> {
+    /// `None` where the tree has another shape.
+    pub fn from_tree(tree: &Node) -> Option<SubTrackingResults> {
         let Some(Node::List(blocks)) = tree.get("code_block_results") else { return None };
         Some(SubTrackingResults {
             overall: tree.get("overall")?.clone(),
@@ -127,7 +129,17 @@ pub struct ComparisonResults {
 }
 
 impl ComparisonResults {
-    fn tree(&self) -> Node {
+    /// `None` where the tree has another shape.
+    pub fn from_tree(tree: &Node) -> Option<ComparisonResults> {
+        Some(ComparisonResults {
+            overall: tree.get("overall_resource_usage")?.clone(),
+            blocks: tree.get("code_block_resource_usage")?.clone(),
+            times: tree.get("code_block_compute_time")?.clone(),
+        })
+    }
+
+    /// Its JSON form.
+    pub fn tree(&self) -> Node {
         Node::map([
             ("overall_resource_usage", self.overall.clone()),
             ("code_block_resource_usage", self.blocks.clone()),
@@ -159,6 +171,15 @@ impl Presentable for ComparisonResults {
 
     fn pickle(&self) -> Vec<u8> {
         pickle::write_results(COMPARISON, &self.tree())
+    }
+}
+
+/// The text of a result of either kind, from its JSON form.
+pub fn text_of(kind: &str, tree: &Node) -> Option<String> {
+    match kind {
+        ANALYSIS => SubTrackingResults::from_tree(tree).map(|results| results.text()),
+        COMPARISON => ComparisonResults::from_tree(tree).map(|results| results.text()),
+        _ => None,
     }
 }
 

@@ -1,8 +1,9 @@
 //! What does not change while tracking: units, capacities and counts; the first table of a tracking file.
 
 use super::settings::Settings;
-use super::units::UnitOf;
+use super::units::{self, UnitOf};
 use crate::error::CompatError;
+use crate::rows::Scale;
 use crate::tree::Node;
 use jobmeter_engine::linux::sys::sysconf;
 use jobmeter_gpu::{Brand, GpuConfig, GpuDevice, GpuError, GpuMonitor, JobEnv};
@@ -28,6 +29,20 @@ pub struct Machine {
     pub n_expected_cores: u32,
     pub gpu_count: u32,
     pub n_expected_gpus: u32,
+    /// The GPUs whose utilization counts.
+    pub uuids: Vec<String>,
+}
+
+/// What [`Machine::known`] is made of: names of units, and the rest as measured.
+pub struct KnownMachine<'a> {
+    pub ram_unit: &'a str,
+    pub gpu_ram_unit: &'a str,
+    pub time_unit: &'a str,
+    pub ram_bytes: u64,
+    pub gpu_ram_bytes: u64,
+    pub core_count: u32,
+    pub n_expected_cores: u32,
+    pub gpu_count: u32,
     /// The GPUs whose utilization counts.
     pub uuids: Vec<String>,
 }
@@ -73,6 +88,24 @@ impl Machine {
         Ok(look)
     }
 
+    /// A machine whose facts are known already.
+    pub fn known(facts: KnownMachine<'_>) -> Result<Machine, CompatError> {
+        let ram_unit = units::memory(facts.ram_unit, "RAM")?;
+        let gpu_ram_unit = units::memory(facts.gpu_ram_unit, "GPU RAM")?;
+        Ok(Machine {
+            ram_unit,
+            gpu_ram_unit,
+            time_unit: units::time(facts.time_unit)?,
+            ram_capacity: facts.ram_bytes as f64 * ram_unit.factor,
+            gpu_ram_capacity: facts.gpu_ram_bytes as f64 * gpu_ram_unit.factor,
+            core_count: facts.core_count,
+            n_expected_cores: facts.n_expected_cores,
+            gpu_count: facts.gpu_count,
+            n_expected_gpus: facts.uuids.len() as u32,
+            uuids: facts.uuids,
+        })
+    }
+
     /// Takes over what the driver listed. All count, unless UUIDs were chosen.
     pub fn add_gpus(&mut self, devices: &[GpuDevice]) {
         let whole = devices.iter().filter(|device| device.selected && device.mig_parent.is_none());
@@ -88,8 +121,20 @@ impl Machine {
         self.uuids = uuids;
     }
 
+    /// How figures become those of a row. The interface allows 0 expected cores or GPUs; nothing is divided by that.
+    pub(crate) fn scale(&self) -> Scale {
+        let units = |count: u32| f64::from(count.max(1));
+        Scale {
+            ram: self.ram_unit.factor,
+            gpu_ram: self.gpu_ram_unit.factor,
+            system_cores: units(self.core_count),
+            expected_cores: units(self.n_expected_cores),
+            expected_gpus: units(self.n_expected_gpus),
+        }
+    }
+
     /// The static data of a tracking file, in its order.
-    pub(crate) fn static_data(&self) -> [(&'static str, Node); 9] {
+    pub fn static_data(&self) -> [(&'static str, Node); 9] {
         let count = |value: u32| Node::Int(i64::from(value));
         [
             ("ram_unit", Node::text(self.ram_unit.name)),

@@ -6,13 +6,15 @@ mod combine;
 pub mod command_file;
 mod machine;
 pub mod settings;
+mod sub_file;
 mod timepoints;
 mod tracking_file;
 mod units;
 mod usage;
 
 pub use combine::combine;
-pub use machine::{Look, Machine};
+pub use machine::{KnownMachine, Look, Machine};
+pub use sub_file::SubFile;
 pub use timepoints::Timepoints;
 pub use tracking_file::{Track, check_tracking_path};
-pub use usage::usage;
+pub use usage::{Usage, usage};

@@ -1,14 +1,14 @@
-//! Ticks become rows: levels in the chosen units, CPU time as percent of the interval. What is unknown is
-//! 0.0 here and nowhere else, because the layout has no other word for it.
+//! The rows of a session while it goes on: into a tracking file, and what only they know of the GPUs. What is unknown
+//! is 0.0 here and nowhere else, because the layout has no other word for it.
 
 use super::machine::{Machine, remains_zero};
 use super::tracking_file::Track;
 use crate::error::CompatError;
-use crate::tree::Node;
+use crate::rows::{Cells, RowMaker, stored};
+use crate::table::DATA_COLUMNS;
 use jobmeter_gpu::Listing;
 use jobmeter_model::event::{Event, Sink};
-use jobmeter_model::metric::{Column, EntityKind, Metric, Scope};
-use std::collections::HashMap;
+use jobmeter_model::metric::Column;
 
 /// So long the tracking file waits for a driver to say which GPUs there are.
 const LISTING_PATIENCE_NS: u64 = 10_000_000_000;
@@ -20,19 +20,8 @@ pub struct Timepoints {
     started_unix_ns: u64,
     track: Option<Track>,
     failure: Option<CompatError>,
-    defined: usize,
-    places: HashMap<(Scope, Metric), usize>,
-    /// Use of each GPU whose utilization counts.
-    busy_places: Vec<usize>,
-    before: Option<Reading>,
-    /// The reading before that one, for the rates of a row that came soon after a late one.
-    earlier: Option<Reading>,
+    rows: RowMaker,
     pub(crate) gpu: GpuFigures,
-}
-
-struct Reading {
-    t_ns: u64,
-    values: Vec<Option<u64>>,
 }
 
 /// What only the rows know of the GPUs.
@@ -64,11 +53,7 @@ impl Timepoints {
             started_unix_ns,
             track,
             failure: None,
-            defined: 0,
-            places: HashMap::new(),
-            busy_places: Vec::new(),
-            before: None,
-            earlier: None,
+            rows: RowMaker::default(),
             gpu: GpuFigures::default(),
         };
         if rows.listing.is_none() {
@@ -79,6 +64,11 @@ impl Timepoints {
 
     pub fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// What went wrong with the file so far. Nothing is written to it any more.
+    pub fn check(&mut self) -> Result<(), CompatError> {
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     /// Ends the file; what went wrong with it, if anything did.
@@ -123,115 +113,43 @@ impl Timepoints {
         }
     }
 
-    fn main_lives(&self, values: &[Option<u64>]) -> bool {
-        let has = |metric| {
-            let place = self.places.get(&(Scope::Main, metric));
-            place.and_then(|&place| values.get(place).copied().flatten()).is_some_and(|value| value > 0)
+    fn keep(&mut self, cells: &Cells) {
+        let known = |name: &str| {
+            let place = DATA_COLUMNS.iter().position(|column| *column == name);
+            place.and_then(|place| cells[place]).unwrap_or(0.0)
         };
-        has(Metric::Threads) && has(Metric::RssBytes)
-    }
-
-    /// `since` is the reading that rates are taken from.
-    fn row(&mut self, since: &Reading, t_ns: u64, values: &[Option<u64>]) -> Vec<Node> {
-        let at = |values: &[Option<u64>], scope, metric| {
-            self.places.get(&(scope, metric)).and_then(|&place| values.get(place).copied().flatten())
-        };
-        let level =
-            |scope, metric, factor: f64| at(values, scope, metric).map_or(0.0, |value| value as f64 * factor);
-        let ram = |scope, metric| level(scope, metric, self.machine.ram_unit.factor);
-        let gpu_ram = |scope| level(scope, Metric::GpuMemoryBytes, self.machine.gpu_ram_unit.factor);
-        let mut row: Vec<Node> = Vec::with_capacity(22);
-        row.extend(Scope::JOB.map(|scope| Node::Float(ram(scope, Metric::RssBytes))));
-        row.push(Node::Float(ram(Scope::System, Metric::MemoryUsedBytes)));
-        row.extend(Scope::JOB.map(|scope| Node::Float(gpu_ram(scope))));
-        let system_gpu_ram = gpu_ram(Scope::System);
-        row.push(Node::Float(system_gpu_ram));
-        let busy_ppm: u64 =
-            self.busy_places.iter().filter_map(|&place| values.get(place).copied().flatten()).sum();
-        let busy_percent = busy_ppm as f64 / 1e4;
-        row.push(Node::Float(busy_percent));
-        row.push(Node::Float(busy_percent / f64::from(self.machine.n_expected_gpus.max(1))));
-        row.extend(Scope::JOB.map(|scope| {
-            Node::Int(
-                at(values, scope, Metric::Threads).and_then(|count| i64::try_from(count).ok()).unwrap_or(0),
-            )
-        }));
-        for scope in [Scope::System, Scope::Main, Scope::Descendants, Scope::Combined] {
-            let cores =
-                if scope == Scope::System { self.machine.core_count } else { self.machine.n_expected_cores };
-            let grown = at(values, scope, Metric::CpuNs)
-                .zip(at(&since.values, scope, Metric::CpuNs))
-                .and_then(|(now, before)| now.checked_sub(before));
-            let percent = grown.map_or(0.0, |ns| ns as f64 * 100.0 / (t_ns - since.t_ns) as f64);
-            row.extend([Node::Float(percent), Node::Float(percent / f64::from(cores))]);
-        }
-        row.push(Node::Float((self.started_unix_ns + t_ns) as f64 / 1e9));
-        self.gpu.system_ram_max = self.gpu.system_ram_max.max(system_gpu_ram);
+        let busy_percent = known("gpu_sum_utilization_percent");
+        self.gpu.system_ram_max = self.gpu.system_ram_max.max(known("system_gpu_ram"));
         self.gpu.busy_percent_max = self.gpu.busy_percent_max.max(busy_percent);
         self.gpu.busy_percent_sum += busy_percent;
         self.gpu.rows += 1;
-        row
     }
 }
 
 impl Sink for Timepoints {
     fn define(&mut self, column: &Column) {
         self.learn();
-        match &column.entity {
-            None => {
-                self.places.insert((column.scope, column.metric), self.defined);
-            }
-            Some(entity) => {
-                let is_use = (column.scope, column.metric) == (Scope::System, Metric::GpuBusyPpm);
-                if is_use && entity.kind == EntityKind::Gpu && self.machine.uuids.contains(&entity.name) {
-                    self.busy_places.push(self.defined);
-                }
-            }
-        }
-        self.defined += 1;
+        let uuids = &self.machine.uuids;
+        self.rows.define(column, |name| uuids.iter().any(|uuid| uuid == name));
     }
 
     fn event(&mut self, _event: &Event) {}
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
-        // Ticks at marks do not read the machine: they make no row, and no machine of 0.
-        let machine = self.places.get(&(Scope::System, Metric::CpuNs));
-        let machine_is_read = |values: &[Option<u64>]| {
-            machine.is_some_and(|&place| values.get(place).copied().flatten().is_some())
-        };
-        if self.before.as_ref().is_some_and(|before| machine_is_read(&before.values))
-            && !machine_is_read(values)
-        {
-            return;
-        }
-        let earlier = self.earlier.take();
         self.learn();
         if t_ns > LISTING_PATIENCE_NS {
             self.begin_file();
         }
-        // Two ticks at one moment make no interval.
-        if let Some(before) = self.before.take().filter(|before| before.t_ns < t_ns) {
-            // The tick at the end finds main or its memory gone: that is no state of the job, and would be a
-            // minimum of 0.
-            let is_over = !self.main_lives(values);
-            if is_over && self.gpu.rows > 0 {
-                (self.before, self.earlier) = (Some(before), earlier);
-                return;
-            }
-            // The kernel counts CPU time in steps of 10 ms: over the sliver of time that follows a late tick,
-            // one step would look like many cores.
-            let since = match &earlier {
-                Some(earlier) if t_ns - before.t_ns < (before.t_ns - earlier.t_ns) / 2 => earlier,
-                _ => &before,
-            };
-            let row = self.row(since, t_ns, values);
-            if !is_over {
-                let put = self.track.as_mut().map_or(Ok(()), |track| track.append(row));
-                self.note(put);
-            }
-            self.earlier = Some(before);
+        let Some(made) = self.rows.row(t_ns, values, self.machine.scale(), self.started_unix_ns) else {
+            return;
+        };
+        self.keep(&made.cells);
+        if let Some(track) = self.track.as_mut().filter(|_| !made.is_over) {
+            let row =
+                DATA_COLUMNS.iter().zip(made.cells).map(|(column, cell)| stored(column, cell.unwrap_or(0.0)));
+            let put = track.append(row.collect());
+            self.note(put);
         }
-        self.before = Some(Reading { t_ns, values: values.to_vec() });
     }
 }
 
@@ -240,6 +158,8 @@ mod tests {
     use super::*;
     use crate::table::{cell, read_tracking};
     use crate::tracker::units;
+    use crate::tree::Node;
+    use jobmeter_model::metric::{Metric, Scope};
 
     #[test]
     fn a_tick_that_did_not_read_the_machine_makes_no_row() {

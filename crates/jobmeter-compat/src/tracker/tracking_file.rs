@@ -3,13 +3,13 @@
 use super::machine::Machine;
 use crate::csv;
 use crate::error::{CompatError, shown};
-use crate::number::repr;
-use crate::table::{DATA_COLUMNS, FileKind, STATIC_COLUMNS, kind};
+use crate::table::{DATA_COLUMNS, FileKind, STATIC_COLUMNS, kind, put_row};
 use crate::tree::Node;
 use jobmeter_record::RecordError;
 use jobmeter_record::place::{self, AsideFile, OutputWriter};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl TrackingFile {
         let aside = AsideFile::create(path, overwrite).map_err(|error| refused(path, error))?;
         match kind {
             FileKind::Csv => csv_head(&mut aside.writer()?, machine)
-                .map_err(|error| CompatError::file("write", path, error))?,
+                .map_err(|error| CompatError::io("write", path, error))?,
             FileKind::Sqlite => {
                 tables(aside.path()?, machine).map_err(|error| CompatError::file("write", path, error))?;
             }
@@ -96,9 +96,7 @@ impl TrackingFile {
         let file = aside.publish().map_err(|error| refused(path, error))?;
         let writer = match kind {
             FileKind::Csv => Writer::Csv(file),
-            FileKind::Sqlite => {
-                Writer::Sqlite(open(path).map_err(|error| CompatError::file("write", path, error))?)
-            }
+            FileKind::Sqlite => Writer::Sqlite(reopen(path, &file.into_file())?),
         };
         Ok(TrackingFile { path: path.to_owned(), writer, pending: Vec::new() })
     }
@@ -119,7 +117,7 @@ impl TrackingFile {
                 for row in self.pending.drain(..) {
                     put_row(&mut text, &row);
                 }
-                file.write_all(text.as_bytes()).map_err(|error| CompatError::file("write", &self.path, error))
+                file.write_all(text.as_bytes()).map_err(|error| CompatError::io("write", &self.path, error))
             }
             Writer::Sqlite(database) => {
                 let done = insert(database, "data", &DATA_COLUMNS, &self.pending);
@@ -152,22 +150,22 @@ fn csv_head(file: &mut OutputWriter, machine: &Machine) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-fn put_row(out: &mut String, row: &[Node]) {
-    let cells: Vec<String> = row
-        .iter()
-        .map(|value| match value {
-            Node::Text(text) => text.clone(),
-            Node::Int(value) => value.to_string(),
-            Node::Float(value) => repr(*value),
-            _ => String::new(),
-        })
-        .collect();
-    csv::put_row(out, cells.iter().map(String::as_str), "\r\n");
+/// The database that was just put in place, and no other file that took its name since.
+fn reopen(path: &Path, placed: &std::fs::File) -> Result<Connection, CompatError> {
+    let failed = |error| CompatError::io("write", path, error);
+    let real = path.canonicalize().map_err(failed)?;
+    let database = open(&real).map_err(|error| CompatError::file("write", path, error))?;
+    let (ours, there) = (placed.metadata().map_err(failed)?, real.symlink_metadata().map_err(failed)?);
+    if (ours.dev(), ours.ino()) != (there.dev(), there.ino()) {
+        return Err(CompatError::file("write", path, "another file took its place"));
+    }
+    Ok(database)
 }
 
 /// Nothing is synced: a stalled disk must not stall the meter, and a power cut may cost the file.
 fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let database = Connection::open(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let database = Connection::open_with_flags(path, flags)?;
     database.busy_timeout(Duration::ZERO)?;
     database.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")?;
     Ok(database)

@@ -11,9 +11,19 @@ use jobmeter_model::summary::Summary;
 /// `ResourceUsage`: to be printed, or pickled into the data classes of the Python package.
 pub struct Usage(Node);
 
-pub fn usage(summary: &Summary, rows: &Timepoints) -> Usage {
+impl Usage {
+    /// Its JSON form.
+    pub fn tree(&self) -> &Node {
+        &self.0
+    }
+}
+
+/// Of a summary; without one nothing was measured, and everything but the machine is 0.
+pub fn usage(summary: Option<&Summary>, rows: &Timepoints) -> Usage {
     let machine = rows.machine();
-    let figure = |scope, metric, stat| summary.scope(scope).value(metric, stat).unwrap_or(0.0);
+    let figure = |scope, metric, stat| {
+        summary.and_then(|summary| summary.scope(scope).value(metric, stat)).unwrap_or(0.0)
+    };
     let rss = |scope| {
         let bytes = |metric| Node::Float(figure(scope, metric, Stat::Max) * machine.ram_unit.factor);
         Node::map([
@@ -60,7 +70,8 @@ pub fn usage(summary: &Summary, rows: &Timepoints) -> Usage {
             percentages(rows.gpu.busy_percent_max, rows.gpu.busy_percent_mean(), machine.n_expected_gpus),
         ),
     ];
-    let seconds = summary.run.wall_ns.map_or(0.0, |ns| ns as f64 / 1e9);
+    let wall_ns = summary.and_then(|summary| summary.run.wall_ns);
+    let seconds = wall_ns.map_or(0.0, |ns| ns as f64 / 1e9);
     let compute_time = [
         ("unit", Node::text(machine.time_unit.name)),
         ("time", Node::Float(seconds * machine.time_unit.factor)),

@@ -5,7 +5,6 @@ mod arrow;
 mod batch;
 mod csv;
 mod jsonl;
-pub mod layout;
 mod meter;
 #[cfg(feature = "parquet")]
 mod parquet;

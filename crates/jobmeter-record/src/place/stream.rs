@@ -57,7 +57,7 @@ impl OutputWriter {
     }
 
     /// The file itself.
-    pub(crate) fn into_file(self) -> File {
+    pub fn into_file(self) -> File {
         self.file
     }
 

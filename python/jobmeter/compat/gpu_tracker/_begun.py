@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Dict, Set
+from typing import TYPE_CHECKING, Dict
 
-from . import _tabular
+from ... import _gpu_tracker
 
-_begun: Set[str] = set()
+if TYPE_CHECKING:
+    from ..._native import GpuSubFile
+
+_begun: Dict[str, GpuSubFile] = {}
 _lock = threading.Lock()
 
 if hasattr(os, "register_at_fork"):
@@ -20,19 +23,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
 
 
-def add_row(path: str, row: Dict[str, Any], overwrite: bool) -> None:
+def add_row(path: str, row: _gpu_tracker.Stamp, overwrite: bool) -> None:
     """Add a row to a file of this program; raise `FileExistsError` where it was there before."""
     place = os.path.abspath(path)
     with _lock:
-        if place in _begun:
-            if not os.path.isfile(place):
-                raise FileNotFoundError(f"The file {path} was removed in the middle of writing data to it.")
-            _tabular.append_sub_tracking(place, row)
-            return
-        if os.path.lexists(place):
-            if not overwrite:
+        file = _begun.get(place)
+        if file is None:
+            if os.path.lexists(place) and not overwrite:
                 raise FileExistsError(
                     f"File {path} already exists. Set overwrite to True to overwrite the existing file."
                 )
-        _tabular.write_sub_tracking(place, [row])
-        _begun.add(place)
+            _begun[place] = _gpu_tracker.sub_file(place, [row], overwrite)
+            return
+        if not file.is_there():
+            raise FileNotFoundError(f"The file {path} was removed in the middle of writing data to it.")
+        file.append(row)

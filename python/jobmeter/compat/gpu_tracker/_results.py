@@ -6,11 +6,10 @@ Pickles of these classes hold nothing but dictionaries, lists, strings and numbe
 
 from __future__ import annotations
 
-import io
 import pickle
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
 
-from . import _text
+from ... import _gpu_tracker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,18 +57,6 @@ class CodeBlockResults:
             "resource_usage": self._resource_usage,
         }
 
-    def lines(self) -> List[str]:
-        lines = [
-            f"Name:                {self.name}",
-            f"Num Timepoints:      {self.num_timepoints}",
-            f"Num Calls:           {self.num_calls}",
-            f"Num Non Empty Calls: {self.num_non_empty_calls}",
-            "Compute Time:",
-        ]
-        lines += _text.indented(_text.value_row(self._compute_time), 1)
-        lines.append("Resource Usage:")
-        return lines + _text.indented(_text.statistics_table(self._resource_usage, STATISTICS), 1)
-
 
 class _Plain:
     """Shared by the two kinds of results: pickled as their JSON form."""
@@ -84,6 +71,9 @@ class _Plain:
         return isinstance(other, _Plain) and type(other) is type(self) and other.to_json() == self.to_json()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return _gpu_tracker.text(type(self).__name__, self.to_json())
 
 
 class SubTrackingResults(_Plain):
@@ -112,16 +102,6 @@ class SubTrackingResults(_Plain):
             "static_data": self._static_data,
             "code_block_results": [block.to_json() for block in self.code_block_results],
         }
-
-    def __str__(self) -> str:
-        lines = ["Overall:"]
-        lines += _text.indented(_text.statistics_table(self._overall, STATISTICS), 1)
-        lines.append("Static Data:")
-        lines += _text.indented(_text.value_row(self._static_data, mixed=True), 1)
-        lines.append("Code Block Results:")
-        for block in self.code_block_results:
-            lines += _text.indented(block.lines(), 1) + [""]
-        return "\n".join(lines) + "\n"
 
 
 class ComparisonResults(_Plain):
@@ -156,30 +136,6 @@ class ComparisonResults(_Plain):
             "code_block_compute_time": self._times,
         }
 
-    def __str__(self) -> str:
-        lines = ["Overall Resource Usage:"]
-        for measurement, values in self._overall.items():
-            lines.append(f"\t{_title(measurement)}:")
-            lines += _text.indented(_text.value_row(values), 2)
-        lines.append("Code Block Resource Usage:")
-        for measurement, blocks in self._blocks.items():
-            lines.append(f"\t{_title(measurement)}:")
-            lines += _named(blocks, 2)
-        lines.append("Code Block Compute Time:")
-        return "\n".join(lines + _named(self._times, 1)) + "\n"
-
-
-def _named(rows: Statistics, depth: int) -> List[str]:
-    lines: List[str] = []
-    for name, values in rows.items():
-        lines.append("\t" * depth + f"{name}:")
-        lines += _text.indented(_text.value_row(values), depth + 1)
-    return lines
-
-
-def _title(key: str) -> str:
-    return key.replace("_", " ").title()
-
 
 def frame(rows: Statistics) -> pd.DataFrame:
     import pandas as pd
@@ -193,31 +149,24 @@ def _series(values: Dict[str, float]) -> pd.Series:
     return pd.Series(values)
 
 
+def results_of(data: Dict[str, Any]) -> SubTrackingResults:
+    """An analysis from its JSON form."""
+    blocks = [CodeBlockResults(**block) for block in data["code_block_results"]]
+    return SubTrackingResults(data["overall"], data["static_data"], blocks)
+
+
 def restore(kind: str, data: Dict[str, Any]) -> object:
     """Rebuild a result from its JSON form; the only callable that a pickle may name."""
     if kind == "SubTrackingResults":
-        blocks = [CodeBlockResults(**block) for block in data["code_block_results"]]
-        return SubTrackingResults(data["overall"], data["static_data"], blocks)
+        return results_of(data)
     if kind == "ComparisonResults":
         return ComparisonResults(**data)
     raise pickle.UnpicklingError(f"{kind!r} is not a result of this package.")
 
 
-class _Allowed(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == (__name__, "restore"):
-            return restore
-        raise pickle.UnpicklingError(
-            f"The file names {module}.{name}, which a results file may not hold. Write it again with "
-            "`sub-track analyze --format=pickle` of this package."
-        )
-
-
 def load_results(path: str) -> SubTrackingResults:
-    """Read a results file without ever calling what it names, but for `restore`."""
-    with open(path, "rb") as file:
-        data = file.read()
-    found = _Allowed(io.BytesIO(data)).load()
-    if not isinstance(found, SubTrackingResults):
-        raise ValueError(f"{path} holds {type(found).__name__}, not SubTrackingResults.")
-    return found
+    """Read a results file without ever calling what it names."""
+    try:
+        return results_of(_gpu_tracker.load_results(path))
+    except ValueError as problem:
+        raise pickle.UnpicklingError(str(problem)) from None

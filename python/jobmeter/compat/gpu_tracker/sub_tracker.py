@@ -9,10 +9,11 @@ import time
 from types import TracebackType
 from typing import Any, Callable, Optional, Type, TypeVar
 
-from ..._warnings import warn
-from . import _begun, _tabular
+from ..._warnings import finish
+from . import _begun
 from ._analysis import SubTrackingAnalyzer
 from ._comparison import TrackingComparison
+from ._files import check_extension
 from ._results import CodeBlockResults, ComparisonResults, SubTrackingResults
 
 __all__ = [
@@ -46,16 +47,11 @@ class SubTracker:
         self.code_block_name = code_block_name
         self.process_id = os.getpid()
         self.sub_tracking_file = f"{self.process_id}.csv" if sub_tracking_file is None else sub_tracking_file
-        _tabular.check_extension(self.sub_tracking_file)
+        check_extension(self.sub_tracking_file)
         self._overwrite = overwrite
 
     def _log(self, position: int) -> None:
-        row = {
-            "process_id": self.process_id,
-            "code_block_name": self.code_block_name,
-            "position": position,
-            "timestamp": time.time(),
-        }
+        row = (self.process_id, self.code_block_name, position, time.time())
         _begun.add_row(self.sub_tracking_file, row, self._overwrite)
 
     def __enter__(self) -> SubTracker:
@@ -68,11 +64,8 @@ class SubTracker:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        try:
-            self._log(_STOP)
-        except Exception as problem:
-            # As in `Tracker`: the program's own exception, or its success, is what counts.
-            warn(f"the sub-tracking file could not be written: {problem}", stacklevel=2, quietly=error is not None)
+        what = "the sub-tracking file could not be written"
+        finish(lambda: self._log(_STOP), what, stacklevel=2, quietly=error is not None)
 
 
 def sub_track(

@@ -10,11 +10,10 @@ import os
 from types import TracebackType
 from typing import Any, Collection, Dict, List, Optional, Type
 
-from ... import _engine
-from ..._warnings import warn
-from . import _tabular
+from ... import _engine, _gpu_tracker
+from ..._warnings import finish
+from ._files import check_extension
 from ._live import LiveFiles
-from ._timepoints import MEMORY_UNITS, TIME_UNITS, StaticData, timepoints, usage
 from .usage import (
     ComputeTime,
     CPUUtilization,
@@ -25,8 +24,8 @@ from .usage import (
     ResourceUsage,
     RSSValues,
     check_spelling,
-    render,
     spelled,
+    usage_of,
 )
 
 __all__ = [
@@ -80,15 +79,12 @@ class Tracker:
         check_spelling(spelling)
         if sleep_time < 0.1:
             raise ValueError(f"Sleep time of {sleep_time} is invalid. Must be at least 0.1 seconds.")
-        _check_unit(ram_unit, "RAM", MEMORY_UNITS)
-        _check_unit(gpu_ram_unit, "GPU RAM", MEMORY_UNITS)
-        _check_unit(time_unit, "time", TIME_UNITS)
         if gpu_brand is not None and gpu_brand not in _BRANDS:
             raise ValueError(
                 f'"{gpu_brand}" is not a valid GPU brand. Supported values are "nvidia" and "amd".'
             )
         if tracking_file is not None:
-            _tabular.check_extension(tracking_file)
+            check_extension(tracking_file)
         found = _engine.gpus()
         devices = _devices(found, gpu_brand)
         self._logs = not disable_logs
@@ -103,18 +99,17 @@ class Tracker:
                 f"File {tracking_file} already exists. Set overwrite to True to overwrite the existing file."
             )
         cores = os.cpu_count() or 1
-        system = _engine.system_reading()
-        self._static = StaticData(
+        self._expected_cores = cores if n_expected_cores is None else n_expected_cores
+        self._tracking = _gpu_tracker.tracking(
             ram_unit=ram_unit,
             gpu_ram_unit=gpu_ram_unit,
             time_unit=time_unit,
-            ram_system_capacity=system["memory_total_bytes"] * MEMORY_UNITS[ram_unit],
-            gpu_ram_system_capacity=sum(d["memory_total_bytes"] or 0 for d in whole)
-            * MEMORY_UNITS[gpu_ram_unit],
-            system_core_count=cores,
-            n_expected_cores=cores if n_expected_cores is None else n_expected_cores,
-            system_gpu_count=len(whole),
-            n_expected_gpus=len(self._uuids),
+            ram_bytes=_engine.system_reading()["memory_total_bytes"],
+            gpu_ram_bytes=sum(d["memory_total_bytes"] or 0 for d in whole),
+            core_count=cores,
+            n_expected_cores=max(self._expected_cores, 0),
+            gpu_count=len(whole),
+            uuids=self._uuids,
         )
         self._sleep_time = sleep_time
         self._process_id = process_id
@@ -138,25 +133,38 @@ class Tracker:
             raise RuntimeError("Cannot start tracking when tracking has already started.")
         if self.state is Tracker.State.STOPPED:
             raise RuntimeError("Cannot start tracking when tracking has already stopped.")
-        if self._tracking_file is not None:
-            _tabular.write_tracking(self._tracking_file, dataclasses.asdict(self._static), [])
+        has_files = self._tracking_file is not None or self._resource_usage_file is not None
         try:
             self._session = _engine.start(
                 pid=self._process_id,
                 interval=self._sleep_time,
-                expected_cores=float(max(self._static.n_expected_cores, 1)),
+                expected_cores=float(max(self._expected_cores, 1)),
                 gpu_uuids=self._watched,
-                followed=self._tracking_file is not None,
+                followed=has_files,
             )
         except ProcessLookupError:
             # The interface promises a warning and an empty result here, not an exception.
             self._warn(f"The target process of ID {self._process_id} ended before tracking could begin.")
-        if self._session is not None and (self._tracking_file or self._resource_usage_file):
+        self._begin_rows()
+        if self._session is not None and has_files:
             self._files = LiveFiles(
-                self._session, self._static, self._uuids, self._sleep_time,
-                self._tracking_file, self._resource_usage_file,
-            )  # fmt: skip
+                self._session, self._tracking, self._sleep_time, self._usage_so_far, self._resource_usage_file
+            )
         self.state = Tracker.State.STARTED
+
+    def _begin_rows(self) -> None:
+        session = self._session
+        begun_unix_ns = 0 if session is None else json.loads(session.summary_json())["run"]["started_unix_ns"]
+        try:
+            self._tracking.start(begun_unix_ns, self._tracking_file)
+        except OSError:
+            if session is not None:
+                session.stop()
+            raise
+
+    def _usage_so_far(self) -> ResourceUsage:
+        summary = None if self._session is None else self._session.summary_json()
+        return usage_of(self._tracking.usage(summary))
 
     def stop(self) -> None:
         """Stop tracking. Equivalent to exiting the context manager, but errors of the files are raised here."""
@@ -171,15 +179,17 @@ class Tracker:
 
     def _finish(self) -> None:
         self.state = Tracker.State.STOPPED
-        session = self._session
-        if session is None:
-            self.resource_usage = self._static.empty_usage()
-            return
-        session.stop()
-        rows = timepoints(session, self._static, self._uuids)
-        self.resource_usage = usage(self._static, json.loads(session.summary_json()), rows)
+        if self._session is not None:
+            self._session.stop()
+            if self._files is not None:
+                self._files.end()
+            else:
+                self._tracking.feed(self._session.samples())
+        self.resource_usage = self._usage_so_far()
         if self._files is not None:
             self._files.finish()
+        else:
+            self._tracking.finish()
 
     def __enter__(self) -> Tracker:
         self.start()
@@ -193,11 +203,7 @@ class Tracker:
     ) -> None:
         if error is None:
             self._check_running()
-        try:
-            self._finish()
-        except Exception as problem:
-            # A full disk is no reason to replace the program's own exception, or to end a program that has done its work.
-            warn(f"the tracking files could not be finished: {problem}", stacklevel=2, quietly=error is not None)
+        finish(self._finish, "the tracking files could not be finished", stacklevel=2, quietly=error is not None)
 
     def to_json(self, spelling: Optional[str] = None) -> Dict[str, Dict[str, Any]]:
         """The measurements and their units as a dictionary, in the tracker's spelling or in another one."""
@@ -209,7 +215,7 @@ class Tracker:
         return spelled(dataclasses.asdict(self.resource_usage), self._spelling if spelling is None else spelling)
 
     def __str__(self) -> str:
-        return "\n".join(render(self.to_json()))
+        return _gpu_tracker.report(self.to_json())
 
     def __repr__(self) -> str:
         return f"State: {self.state.name}"
@@ -231,13 +237,6 @@ class Tracker:
     @property
     def compute_time(self) -> ComputeTime:
         return self._usage().compute_time
-
-
-def _check_unit(unit: str, what: str, units: Collection[str]) -> None:
-    if unit not in units:
-        raise ValueError(
-            f'"{unit}" is not a valid {what} unit. Valid values are {", ".join(sorted(units))}'
-        )
 
 
 def _devices(devices: List[Dict[str, Any]], brand: Optional[str]) -> List[Dict[str, Any]]:

@@ -1,9 +1,9 @@
-"""The data classes of a tracker's result, and how they print."""
+"""The data classes of a tracker's result."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 
 @dataclasses.dataclass
@@ -100,41 +100,24 @@ class ResourceUsage:
     compute_time: ComputeTime
 
 
-# Keys whose label is not simply the key with spaces and a capital letter.
-_LABELS = {
-    "max_ram": "Max RAM",
-    "max_gpu_ram": "Max GPU RAM",
-    "cpu_utilization": "CPU utilization",
-    "gpu_utilization": "GPU utilization",
-    "gpu_percentages": "GPU percentages",
-    "system_gpu_count": "System GPU count",
-    "n_expected_cores": "Number of expected cores",
-    "n_expected_gpus": "Number of expected GPUs",
-    "main_n_threads": "Main number of threads",
-    "descendants_n_threads": "Descendants number of threads",
-    "descendents_n_threads": "Descendents number of threads",
-    "combined_n_threads": "Combined number of threads",
-    "total_rss": "Total RSS",
-    "private_rss": "Private RSS",
-    "shared_rss": "Shared RSS",
+_PARTS: Dict[str, type] = {
+    "max_ram": MaxRAM,
+    "max_gpu_ram": MaxGPURAM,
+    "cpu_utilization": CPUUtilization,
+    "gpu_utilization": GPUUtilization,
+    "compute_time": ComputeTime,
 }
 
 
-def label(key: str) -> str:
-    return _LABELS.get(key) or key.replace("_", " ").capitalize()
+def usage_of(tree: Dict[str, Dict[str, Any]]) -> ResourceUsage:
+    """The data classes of a usage in its JSON form."""
+    return ResourceUsage(**{key: _PARTS[key](**{k: _part(v) for k, v in part.items()}) for key, part in tree.items()})
 
 
-def render(tree: Dict[str, Any], depth: int = 0) -> List[str]:
-    """Lines of the text report: three spaces a level, floats to three places."""
-    lines: List[str] = []
-    for key, value in tree.items():
-        lead = "   " * depth + label(key) + ":"
-        if isinstance(value, dict):
-            lines.append(lead)
-            lines.extend(render(value, depth + 1))
-        else:
-            lines.append(f"{lead} {round(value, 3) if isinstance(value, float) else value}")
-    return lines
+def _part(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return RSSValues(**value) if "total_rss" in value else ProcessingUnitPercentages(**value)
 
 
 SPELLINGS = ("descendants", "descendents")

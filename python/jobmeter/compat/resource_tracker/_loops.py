@@ -10,6 +10,7 @@ import warnings
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Optional, TextIO
 
+from ... import _engine
 from . import _layout
 from ._readings import process_stats, system_stats
 from .column_maps import PROCESS_COLUMNS, SYSTEM_COLUMNS
@@ -155,6 +156,5 @@ def _output(path: Optional[str]) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", newline="", encoding="utf-8") as file:
+    with open(_engine.create_file(path), "w", newline="", encoding="utf-8") as file:
         yield file

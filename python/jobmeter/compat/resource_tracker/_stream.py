@@ -102,12 +102,16 @@ def _to_open_file(file: TextIO) -> _Send:
 
 def _to_path(path: str, opened: List[TextIO]) -> _Send:
     """A new file of the owner's, or a pipe that exists; opened by the thread, since a pipe waits for its reader."""
-    if os.path.lexists(path) and not stat.S_ISFIFO(os.stat(path).st_mode):
+    is_there = os.path.lexists(path)
+    is_pipe = is_there and stat.S_ISFIFO(os.lstat(path).st_mode)
+    if is_there and not is_pipe:
         raise FileExistsError(f"File {path} already exists; stream to a new file or to a pipe.")
 
     def send(header: str, lines: str) -> None:
         if not opened:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+            # What came there meanwhile is neither replaced nor followed.
+            flags = os.O_WRONLY | os.O_NOFOLLOW | (0 if is_pipe else os.O_CREAT | os.O_EXCL)
+            descriptor = os.open(path, flags, 0o600)
             opened.append(open(descriptor, "w", newline="", encoding="utf-8"))
         _to_open_file(opened[0])(header, lines)
 

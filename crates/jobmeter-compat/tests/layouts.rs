@@ -1,16 +1,18 @@
 //! The files of other trackers: their headers to the letter, our figures in their units.
 
-mod common;
-
-use common::info;
+use jobmeter_compat::layout::{Layout, write_layout};
 use jobmeter_model::{Column, EntityKind, Metric, RunInfo, Scope, Sink};
-use jobmeter_record::export::layout::{Layout, write_layout};
 use jobmeter_record::{Run, SharedBuffer, Target, Writer};
 
 fn run() -> Run {
     use Metric::*;
     let buffer = SharedBuffer::default();
-    let info = RunInfo { started_unix_ns: 1_000_000_000_000, ..info("x") };
+    let info = RunInfo {
+        started_unix_ns: 1_000_000_000_000,
+        expected_cores: 2.0,
+        system_cores: 2,
+        ..RunInfo::default()
+    };
     let mut writer = Writer::create(Target::Memory(buffer.clone()), &info).unwrap();
     let disk = |metric, name| Column::entity(Scope::System, metric, EntityKind::Disk, name);
     let net = |name| Column::entity(Scope::System, NetReceiveBytes, EntityKind::Network, name);
@@ -53,15 +55,15 @@ fn resource_tracker() {
 #[test]
 fn gpu_tracker() {
     let lines = lines(Layout::GpuTracker);
-    assert_eq!(lines[1], "gigabytes,gigabytes,seconds,8,,2,2,0,0");
+    assert_eq!(lines[1], "gigabytes,gigabytes,seconds,8.0,,2,2,0,0");
     let cells: Vec<&str> = lines[3].split(',').collect();
     let names: Vec<&str> = lines[2].split(',').collect();
     assert_eq!((names.len(), cells.len(), lines.len()), (22, 22, 4));
     let cell = |name: &str| cells[names.iter().position(|known| *known == name).unwrap()];
-    assert_eq!(cell("main_ram"), "3");
-    assert_eq!(cell("cpu_main_sum_utilization_percent"), "150");
-    assert_eq!(cell("cpu_main_hardware_utilization_percent"), "75");
-    assert_eq!(cell("cpu_system_hardware_utilization_percent"), "50");
+    assert_eq!(cell("main_ram"), "3.0");
+    assert_eq!(cell("cpu_main_sum_utilization_percent"), "150.0");
+    assert_eq!(cell("cpu_main_hardware_utilization_percent"), "75.0");
+    assert_eq!(cell("cpu_system_hardware_utilization_percent"), "50.0");
     assert_eq!(cell("cpu_descendants_sum_utilization_percent"), "", "unknown is not zero");
-    assert_eq!(cell("timestamp"), "1002");
+    assert_eq!(cell("timestamp"), "1002.0");
 }
