@@ -78,6 +78,11 @@ impl Bounds {
         self.exit_records.is_some()
     }
 
+    pub(crate) fn close_files(&mut self) {
+        self.exit_records = None;
+        self.vmstat = VmStat::default();
+    }
+
     fn collect_exit_records(&mut self) {
         let marks = &mut self.exit_marks;
         let Some(records) = &mut self.exit_records else { return };

@@ -214,6 +214,7 @@ impl Meter {
     pub(crate) fn retire(&mut self) {
         self.tree.close_files();
         self.machine.columns.close_files();
+        self.bounds.close_files();
         self.out.close();
         self.extras = Extras::default();
     }
