@@ -133,7 +133,12 @@ fn memory(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
         .map(|peak| peak as f64 + evidence.oracle_file_bytes as f64 * 1.25 + 6.0 * MB);
     // Before it became the job's program, the first process held this much.
     let shim = if window.is_none() { evidence.shim_rss_bytes as f64 } else { 0.0 };
-    let low = Some(shim.max(sampled as f64)).filter(|low| *low > 0.0);
+    // All together held at least what the largest alone did, by its mark.
+    let largest = match (&evidence.counters, window) {
+        (Some((all, _)), None) => all.peak_rss_bytes as f64 - 0.5 * MB,
+        _ => 0.0,
+    };
+    let low = Some(shim.max(sampled as f64).max(largest)).filter(|low| *low > 0.0);
     let source = match (evidence.sees_frames, high.is_some()) {
         (true, true) => "page maps, cgroup",
         (true, false) => "page maps",

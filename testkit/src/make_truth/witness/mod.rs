@@ -288,8 +288,8 @@ fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: bool) -> Or
             found.descendants_bytes = found.descendants_bytes.max(sample.bytes);
         }
         found.samples += 1;
-        // At most a third of a core: what it takes is missing to the job.
-        std::thread::sleep(Duration::from_millis(1).max(start.elapsed() * 2));
+        // At most half a core: what it takes is missing to the job.
+        std::thread::sleep(Duration::from_millis(1).max(start.elapsed()));
     }
     found
 }
