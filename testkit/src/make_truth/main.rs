@@ -8,7 +8,6 @@ mod claim;
 mod goals;
 mod jobs;
 mod join;
-mod labels;
 mod mode;
 mod processes;
 mod rows;

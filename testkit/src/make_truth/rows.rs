@@ -42,8 +42,7 @@ pub(crate) fn rows(outcome: &Outcome, truths: &Truths, window: Option<Window>, m
             rows.push(row);
         }
     }
-    rows.push(hardware(&outcome.summary));
-    rows.push(crate::labels::row(&outcome.summary));
+    rows.push(invariants(&outcome.summary));
     rows.extend(processes::exit_codes(outcome, window));
     rows.extend(processes::told_one_by_one(outcome, window));
     rows.extend(verdict(outcome));
@@ -72,30 +71,12 @@ fn phase(views: &Value, figure: &str, key: &str, truth: &Span) -> Row {
     Row::new(figure, truth, claim)
 }
 
-/// No rate above what the machine has: cores, and a second of pressure in a second.
-fn hardware(summary: &Value) -> Row {
-    let mut wrong = Vec::new();
-    let mut check = |name: String, figure: &Value, most: f64| {
-        if let Some(value) = figure["value"].as_f64().filter(|value| *value > most * (1.0 + 1e-9)) {
-            wrong.push(format!("{name} is {value:.3} of {most}"));
-        }
-    };
-    let cores = summary["run"]["system_cores"].as_f64().unwrap_or(1.0);
-    for scope in ["main", "descendants", "combined", "system"] {
-        check(format!("{scope}.cores_used_max"), &summary[scope]["cores_used_max"], cores);
-        check(format!("{scope}.cores_used_mean"), &summary[scope]["cores_used_mean"], cores);
-    }
-    for core in summary["cores"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        check(format!("core {}", core["name"]), &core["figures"]["busy_ratio_max"], 1.0);
-    }
-    for (key, figure) in summary["system"].as_object().into_iter().flatten() {
-        if key.starts_with("psi_") && key.contains("_per_s_") {
-            check(key.clone(), figure, 1e9);
-        }
-    }
-    let truth = Span::new(None, cores, "cores");
-    let mut row = Row::new("rates ≤ hardware", &truth, Claim::read(&summary["system"]["cores_used_max"]));
-    row.wrong = (!wrong.is_empty()).then(|| wrong.join("; "));
+/// What the summary says must not contradict itself, or exceed what the machine has.
+fn invariants(summary: &Value) -> Row {
+    let found = jobmeter_testkit::invariants::violations(summary);
+    let truth = Span::new(0.0, 0.0, "the summary itself");
+    let mut row = Row::new("invariants broken", &truth, Claim::plain(Some(found.len() as f64), "exact"));
+    row.wrong = found.first().map(|first| format!("{} of them, as: {first}", found.len()));
     row
 }
 

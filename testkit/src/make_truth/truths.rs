@@ -135,7 +135,7 @@ fn memory(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     let shim = if window.is_none() { evidence.shim_rss_bytes as f64 } else { 0.0 };
     // All together held at least what the largest alone did, by its mark.
     let largest = match (&evidence.counters, window) {
-        (Some((all, _)), None) => all.peak_rss_bytes as f64 - 0.5 * MB,
+        (Some((all, _)), None) => all.peak_rss_bytes as f64 - 1.0 * MB,
         _ => 0.0,
     };
     let low = Some(shim.max(sampled as f64).max(largest)).filter(|low| *low > 0.0);

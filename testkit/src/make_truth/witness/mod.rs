@@ -20,6 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 pub(crate) use taskstats::Counters;
 use taskstats::Taskstats;
+use timeline::Held;
 pub(crate) use timeline::{Moment, Timeline};
 pub(crate) use tree::End;
 use tree::Tree;
@@ -162,9 +163,10 @@ impl Witnesses {
         self.timeline = Some(std::thread::spawn(move || {
             let mut timeline = Timeline::default();
             while !stop.load(Ordering::Relaxed) {
-                let cpu_ns = group.as_ref().and_then(|group| group.cpu_ns()).map(|ns| ns + before_ns);
-                let main_ns = jobmeter_testkit::sys::try_clock_ns(clock);
-                timeline.push(Moment::now(cpu_ns, main_ns, counters_now(&tree)));
+                timeline.push(Moment::read(|| {
+                    let cpu_ns = group.as_ref().and_then(|group| group.cpu_ns()).map(|ns| ns + before_ns);
+                    (cpu_ns, jobmeter_testkit::sys::try_clock_ns(clock), counters_now(&tree))
+                }));
                 std::thread::sleep(Duration::from_millis(4));
             }
             timeline
@@ -206,6 +208,11 @@ impl Witnesses {
         let oracle = self.oracle.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         let mut timeline = self.timeline.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         timeline.memory = oracle.samples_at;
+        // Nobody is left and every record has come: what the counters say now they said at the end.
+        timeline.push(Moment::read(|| {
+            let cpu_ns = self.cpu.as_ref().and_then(|group| group.cpu_ns()).map(|ns| ns + self.before_ns);
+            (cpu_ns, None, counters_now(&self.tree))
+        }));
         let tree = lock(&self.tree);
         let has_events = self.has_events && !tree.events_lost;
         Evidence {
@@ -259,7 +266,7 @@ struct OracleFound {
     descendants_bytes: u64,
     samples: u64,
     sees_frames: bool,
-    samples_at: Vec<(u64, u64)>,
+    samples_at: Vec<Held>,
 }
 
 /// Looks every millisecond if it can. Page maps are read only when the plain sum of resident memory leaves room for more
@@ -272,6 +279,7 @@ fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: bool) -> Or
     let mut found = OracleFound { sees_frames: oracle.sees_frames, ..OracleFound::default() };
     while !stop.load(Ordering::Relaxed) {
         let start = Instant::now();
+        let after_ns = timeline::wall_clock_ns();
         let (processes, root) = mappers(tree);
         let floor = if every_moment { 0 } else { found.peak_bytes };
         if pages::resident_sum_bytes(&processes) > floor
@@ -279,7 +287,8 @@ fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: bool) -> Or
         {
             found.peak_bytes = found.peak_bytes.max(sample.bytes);
             found.file_bytes = found.file_bytes.max(sample.file_bytes);
-            found.samples_at.push((timeline::wall_clock_ns(), sample.bytes));
+            let before_ns = timeline::wall_clock_ns();
+            found.samples_at.push(Held { after_ns, before_ns, bytes: sample.bytes });
         }
         let below: Vec<Mapper> = processes.into_iter().filter(|mapper| mapper.process != root).collect();
         if pages::resident_sum_bytes(&below) > found.descendants_bytes

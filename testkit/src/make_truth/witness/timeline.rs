@@ -13,8 +13,10 @@ pub(crate) fn wall_clock_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_nanos() as u64
 }
 
+/// A reading, made at some point between two points of time: on a busy machine they may lie far apart.
 pub(crate) struct Moment {
-    unix_ns: u64,
+    after_ns: u64,
+    before_ns: u64,
     pub cpu_ns: Option<u64>,
     /// The CPU clock of the first process, while it is there.
     pub main_ns: Option<u64>,
@@ -22,16 +24,24 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    pub(crate) fn now(cpu_ns: Option<u64>, main_ns: Option<u64>, counters: Counters) -> Moment {
-        Moment { unix_ns: wall_clock_ns(), cpu_ns, main_ns, counters }
+    pub(crate) fn read(read: impl FnOnce() -> (Option<u64>, Option<u64>, Counters)) -> Moment {
+        let after_ns = wall_clock_ns();
+        let (cpu_ns, main_ns, counters) = read();
+        Moment { after_ns, before_ns: wall_clock_ns(), cpu_ns, main_ns, counters }
     }
+}
+
+/// A sample of the oracle, and the points of time between which it was taken.
+pub(crate) struct Held {
+    pub after_ns: u64,
+    pub before_ns: u64,
+    pub bytes: u64,
 }
 
 #[derive(Default)]
 pub(crate) struct Timeline {
     moments: Vec<Moment>,
-    /// Samples of the oracle: wall clock and bytes.
-    pub memory: Vec<(u64, u64)>,
+    pub memory: Vec<Held>,
 }
 
 impl Timeline {
@@ -46,34 +56,63 @@ impl Timeline {
         end_ns: u64,
         of: impl Fn(&Moment) -> Option<u64>,
     ) -> Option<(u64, u64)> {
-        let highest_until = |unix_ns: u64| {
-            let until = self.moments.iter().take_while(|moment| moment.unix_ns <= unix_ns);
-            until.filter_map(&of).max()
+        // Counters only grow: whatever was read before a point of time is at most what it was then.
+        let at_least = |unix_ns: u64| {
+            let read = self.moments.iter().take_while(|moment| moment.before_ns + SLACK_NS <= unix_ns);
+            read.filter_map(&of).max().unwrap_or_default()
         };
-        let at_least = |unix_ns: u64| highest_until(unix_ns.saturating_sub(SLACK_NS)).unwrap_or_default();
-        let at_most = |unix_ns: u64| highest_until(unix_ns + LAG_NS);
-        // Right after the beginning little can have ended, so the lag need not be allowed for there.
-        let begin_most = highest_until(begin_ns + SLACK_NS).unwrap_or_default();
-        Some((
-            at_least(end_ns).saturating_sub(begin_most),
-            at_most(end_ns)? - at_least(begin_ns).min(at_most(end_ns)?),
-        ))
+        // The first reading after it, and all before that one; without any the last there is.
+        let at_most = |unix_ns: u64| {
+            let next = self.moments.iter().position(|moment| moment.after_ns >= unix_ns);
+            let until = next.map_or(self.moments.len(), |next| next + 1);
+            self.moments[..until].iter().filter_map(&of).max()
+        };
+        let (begin_most, end_most) = (at_most(begin_ns + SLACK_NS)?, at_most(end_ns + LAG_NS)?);
+        Some((at_least(end_ns).saturating_sub(begin_most), end_most.saturating_sub(at_least(begin_ns))))
     }
 
-    /// The last reading of the first process's CPU clock, and what it can have used after that on one core.
+    /// The last reading of the first process's CPU clock, and the time that it can have run after that.
     pub(crate) fn last_of_main(&self) -> Option<(u64, u64)> {
         let at = self.moments.iter().rposition(|moment| moment.main_ns.is_some())?;
-        let gone_by = self.moments.get(at + 1).map_or(u64::MAX, |moment| moment.unix_ns);
         let last = &self.moments[at];
-        Some((last.main_ns?, gone_by.saturating_sub(last.unix_ns)))
+        let gone_by = self.moments.get(at + 1)?.before_ns;
+        Some((last.main_ns?, gone_by.saturating_sub(last.after_ns)))
     }
 
     /// The highest memory that the oracle saw between two points of time.
     pub(crate) fn memory_peak(&self, begin_ns: u64, end_ns: u64) -> Option<u64> {
-        let inside = self
-            .memory
-            .iter()
-            .filter(|(unix_ns, _)| (begin_ns + SLACK_NS..end_ns.saturating_sub(SLACK_NS)).contains(unix_ns));
-        inside.map(|(_, bytes)| *bytes).max()
+        let is_inside =
+            |held: &&Held| held.after_ns >= begin_ns + SLACK_NS && held.before_ns + SLACK_NS <= end_ns;
+        self.memory.iter().filter(is_inside).map(|held| held.bytes).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn moment(after_ms: u64, before_ms: u64, cpu_ns: u64) -> Moment {
+        let counters = Counters::default();
+        Moment {
+            after_ns: after_ms * MS,
+            before_ns: before_ms * MS,
+            cpu_ns: Some(cpu_ns),
+            main_ns: None,
+            counters,
+        }
+    }
+
+    /// The reading of 500 was made at some point between 190 and 400 ms: at 300 ms it may not have been reached.
+    #[test]
+    fn a_slow_reading_proves_nothing_about_the_time_that_it_took() {
+        let mut timeline = Timeline::default();
+        for moment in [moment(90, 91, 100), moment(190, 400, 500), moment(500, 501, 600)] {
+            timeline.push(moment);
+        }
+        assert_eq!(timeline.growth(0, 300 * MS, |moment| moment.cpu_ns), Some((0, 600)));
+        assert_eq!(timeline.growth(100 * MS, 450 * MS, |moment| moment.cpu_ns), Some((0, 600)));
+        assert_eq!(timeline.growth(60 * MS, 450 * MS, |moment| moment.cpu_ns), Some((400, 600)));
     }
 }
