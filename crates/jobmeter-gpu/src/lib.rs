@@ -18,9 +18,7 @@ mod drm;
 mod energy;
 mod error;
 mod extra;
-mod footprint;
 mod gather;
-mod hardware;
 mod hash;
 mod identity;
 mod idle;
@@ -62,6 +60,6 @@ pub fn complete(summary: &mut jobmeter_model::Summary, carbon_g_per_kwh: Option<
         sums::grade(summary);
         origin::name(summary);
     }
-    footprint::estimate(summary, carbon_g_per_kwh);
-    hardware::add_ratios(summary);
+    jobmeter_model::footprint::estimate(summary, carbon_g_per_kwh);
+    jobmeter_model::hardware::add_ratios(summary);
 }

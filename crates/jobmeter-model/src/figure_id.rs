@@ -180,3 +180,6 @@ pub fn describe_key(scope: Scope, entity: Option<&Entity>, key: &str) -> (String
         None => (key.replace('_', " "), Unit::of_unknown_key(key)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,10 +59,13 @@ fn times_are_exact_and_counters_say_that_they_are_interpolated() {
     assert_eq!(attached, Attached { taken: 2, cut: 0, outside: 0 });
     let spans = run.spans();
     let between = one(&spans, "between");
-    assert_eq!((between.time_ns(), between.used.cpu_ns), (2_500_000_000, Some(1_250_000_000)));
+    assert_eq!((between.time_ns(), between.used.total(Metric::CpuNs)), (2_500_000_000, Some(1_250_000_000)));
     assert_eq!((between.used.quality, between.pid, between.closed), (Quality::Sampled, 77, true));
     let on_ticks = one(&spans, "on ticks");
-    assert_eq!((on_ticks.used.cpu_ns, on_ticks.used.quality), (Some(2 * SECOND), Quality::Exact));
+    assert_eq!(
+        (on_ticks.used.total(Metric::CpuNs), on_ticks.used.quality),
+        (Some(2 * SECOND), Quality::Exact)
+    );
     assert_eq!(on_ticks.used.peak_rss_bytes, Some(900));
 }
 
@@ -76,7 +79,7 @@ fn phases_know_use_and_energy_of_the_gpus() {
     let half = one(&spans, "half").used;
     assert_eq!((half.gpu_busy_ppm.mean(), half.gpu_busy_ppm.max()), (Some(300_000.0), Some(600_000)));
     assert_eq!(half.system_gpu_busy_ppm.max(), Some(700_000));
-    assert_eq!(half.system_gpu_energy_uj, Some(200));
+    assert_eq!(half.total(Metric::GpuEnergyUj), Some(200));
     let phases = run.phases();
     assert_eq!(phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), ["idle", "half"]);
 }
@@ -159,8 +162,8 @@ proptest! {
         let [phase] = run.phases().try_into().unwrap();
         prop_assert_eq!(phase.calls, calls.len() as u64);
         prop_assert_eq!(phase.time_total_ns, 10 * SECOND);
-        prop_assert_eq!(phase.used.cpu_ns, Some(5 * SECOND));
-        prop_assert_eq!(phase.used.system_gpu_energy_uj, Some(500));
+        prop_assert_eq!(phase.used.total(Metric::CpuNs), Some(5 * SECOND));
+        prop_assert_eq!(phase.used.total(Metric::GpuEnergyUj), Some(500));
         let mean = phase.used.gpu_busy_ppm.mean().unwrap();
         prop_assert!((mean - 240_000.0).abs() < 1e-3, "{}", mean);
     }

@@ -56,7 +56,7 @@ fn nested_and_concurrent_phases() {
         let span = one(&spans, name);
         (
             span.time_ns(),
-            span.used.cpu_ns.unwrap(),
+            span.used.total(Metric::CpuNs).unwrap(),
             span.used.peak_rss_bytes.unwrap(),
             span.depth,
             span.closed,
@@ -66,7 +66,7 @@ fn nested_and_concurrent_phases() {
     assert_eq!(figures("inner"), (10, 150, 90, 1, true));
     assert_eq!(figures("other"), (20, 450, 90, 0, true));
     assert_eq!(figures("never closed"), (10, 50, 7, 0, false));
-    assert_eq!(one(&spans, "outer").used.write_storage_bytes, None, "unknown is not zero");
+    assert_eq!(one(&spans, "outer").used.total(Metric::WriteStorageBytes), None, "unknown is not zero");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn repeated_calls_add_up_with_their_spread() {
     let [phase] = run.phases().try_into().unwrap();
     assert_eq!((phase.calls, phase.time_total_ns, phase.time_min_ns, phase.time_max_ns), (3, 90, 10, 60));
     assert_eq!(
-        (phase.used.cpu_ns, phase.used.peak_rss_bytes, phase.time_mean_ns),
+        (phase.used.total(Metric::CpuNs), phase.used.peak_rss_bytes, phase.time_mean_ns),
         (Some(270), Some(60), 30.0)
     );
     let expected = ((400.0 + 100.0 + 900.0) / 3.0f64).sqrt();
@@ -135,8 +135,8 @@ proptest! {
         let phases = run.phases();
         prop_assert_eq!(phases.len() as u32, part + 1);
         let sum = |figure: fn(&jobmeter_record::table::Phase) -> Option<u64>| phases.iter().filter_map(figure).sum::<u64>();
-        prop_assert_eq!(sum(|phase| phase.used.cpu_ns), cpu);
-        prop_assert_eq!(sum(|phase| phase.used.write_storage_bytes), bytes);
+        prop_assert_eq!(sum(|phase| phase.used.total(Metric::CpuNs)), cpu);
+        prop_assert_eq!(sum(|phase| phase.used.total(Metric::WriteStorageBytes)), bytes);
         prop_assert_eq!(sum(|phase| Some(phase.time_total_ns)), t_ns);
     }
 }

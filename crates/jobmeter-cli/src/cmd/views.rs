@@ -2,7 +2,7 @@
 
 use super::phases_from::PhasesFrom;
 use jobmeter_insight::compare::{PhaseFigures, RunView};
-use jobmeter_model::Summary;
+use jobmeter_model::{Metric, Summary};
 use jobmeter_record::Run;
 use jobmeter_record::table::Phase;
 use serde::Deserialize;
@@ -96,10 +96,10 @@ fn phase_figures(phase: Phase) -> PhaseFigures {
         name: phase.name,
         calls: phase.calls,
         time_ns: phase.time_total_ns,
-        cpu_ns: phase.used.cpu_ns,
+        cpu_ns: phase.used.total(Metric::CpuNs),
         peak_rss_bytes: phase.used.peak_rss_bytes,
-        read_bytes: phase.used.read_storage_bytes,
-        write_bytes: phase.used.write_storage_bytes,
+        read_bytes: phase.used.total(Metric::ReadStorageBytes),
+        write_bytes: phase.used.total(Metric::WriteStorageBytes),
     }
 }
 

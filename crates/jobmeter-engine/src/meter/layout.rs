@@ -4,28 +4,7 @@
 use jobmeter_model::event::Sink;
 use jobmeter_model::metric::{Column, Metric, Scope, TABLE};
 
-/// Metrics of main, descendants and combined.
-const JOB: [Metric; 18] = [
-    Metric::CpuNs,
-    Metric::CpuUserNs,
-    Metric::CpuSystemNs,
-    Metric::RssBytes,
-    Metric::RssPrivateBytes,
-    Metric::RssSharedBytes,
-    Metric::RssSumBytes,
-    Metric::SwapBytes,
-    Metric::Processes,
-    Metric::Threads,
-    Metric::ReadCharsBytes,
-    Metric::WriteCharsBytes,
-    Metric::ReadStorageBytes,
-    Metric::WriteStorageBytes,
-    Metric::FaultsMinor,
-    Metric::FaultsMajor,
-    Metric::SwitchesVoluntary,
-    Metric::SwitchesInvoluntary,
-];
-
+/// Metrics of the machine, in the order in which records have always had them.
 const SYSTEM: [Metric; 28] = [
     Metric::CpuNs,
     Metric::CpuUserNs,
@@ -74,11 +53,9 @@ impl Row {
             fixed: [[NOWHERE; TABLE.len()]; 4],
         };
         for scope in Scope::JOB {
-            for metric in JOB {
-                // For one process the plain sum is its RSS again.
-                if !(scope == Scope::Main && metric == Metric::RssSumBytes) {
-                    row.add_fixed(scope, metric);
-                }
+            // What a job has on devices comes with the devices.
+            for info in TABLE.iter().filter(|info| info.is_of(scope) && info.places.device.is_none()) {
+                row.add_fixed(scope, info.metric);
             }
         }
         for metric in SYSTEM {
@@ -171,6 +148,18 @@ mod tests {
         for (column, value) in row.columns.iter().zip(&row.values) {
             assert_eq!(value.is_none(), column.scope == Scope::System, "{}", column.name());
         }
+    }
+
+    #[test]
+    fn every_column_is_one_that_the_metric_table_knows() {
+        for column in Row::new().columns {
+            assert!(column.metric.info().is_of(column.scope), "{}", column.name());
+        }
+        let machine = TABLE.iter().filter(|info| info.is_of(Scope::System));
+        let untold: Vec<&str> =
+            machine.filter(|info| !SYSTEM.contains(&info.metric)).map(|info| info.key).collect();
+        // Those come from sources of their own.
+        assert!(untold.iter().all(|key| key.starts_with("gpu_") || key.starts_with("energy_")), "{untold:?}");
     }
 
     #[test]

@@ -5,16 +5,11 @@
 mod entities;
 mod marks;
 mod phase_rows;
-mod phases;
 mod processes;
 mod samples;
-mod spans;
-mod used;
 
-pub use phases::{PhaseBuilder, TakeSpan};
+pub use jobmeter_model::phase::{Course, Phase, PhaseBuilder, PhaseTable, Span, TakeSpan, Used};
 pub use processes::{ProcessBuilder, ProcessRow};
-pub use spans::{Phase, PhaseTable, Span};
-pub use used::{Course, Used};
 
 use crate::damage::Damage;
 use crate::error::RecordError;

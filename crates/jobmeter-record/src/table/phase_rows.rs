@@ -1,12 +1,10 @@
 //! Phases and their calls as rows.
 
-use super::phases::{PhaseBuilder, TakeSpan};
-use super::spans::{Phase, PhaseTable, Span};
-use super::used::Used;
 use super::{Cell, CellKind, Field, RowSink, field};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::Run;
+use jobmeter_model::phase::{Phase, PhaseBuilder, PhaseTable, Span, TakeSpan, Used, UsedValue};
 
 impl Run {
     /// Every call of every phase, in the order they ended.
@@ -33,13 +31,29 @@ fn collect_phases(run: &Run) -> (Vec<Phase>, Option<Damage>) {
 }
 
 fn with_used(own: &[(&str, CellKind)]) -> Vec<Field> {
-    let used = Used::NOTHING_KNOWN.figures();
-    let used = used.iter().map(|(name, kind, _)| (*name, *kind));
+    let used = Used::NOTHING_KNOWN.cells();
+    let used = used.into_iter().map(|(name, value)| (name, kind_of(value)));
     own.iter().copied().chain(used).map(|(name, kind)| field(name, kind)).collect()
 }
 
+fn kind_of(value: UsedValue) -> CellKind {
+    match value {
+        UsedValue::Word(_) => CellKind::Text,
+        UsedValue::Whole(_) => CellKind::Unsigned,
+        UsedValue::Real(_) => CellKind::Real,
+    }
+}
+
+fn cell_of(value: UsedValue) -> Cell<'static> {
+    match value {
+        UsedValue::Word(text) => Cell::Text(text),
+        UsedValue::Whole(value) => value.into(),
+        UsedValue::Real(value) => value.into(),
+    }
+}
+
 fn row<'a>(own: &[Cell<'a>], used: &Used) -> Vec<Cell<'a>> {
-    own.iter().copied().chain(used.figures().map(|(_, _, cell)| cell)).collect()
+    own.iter().copied().chain(used.cells().into_iter().map(|(_, value)| cell_of(value))).collect()
 }
 
 pub(super) fn phase_fields() -> Vec<Field> {

@@ -188,7 +188,7 @@ fn phases_nest_and_those_left_open_end_with_the_run() {
         (inner.calls, inner.time_total_ns, inner.time_min_ns, inner.time_max_ns, inner.time_std_ns),
         (2, 30, 10, 20, 5.0)
     );
-    assert_eq!(inner.used.cpu_ns, None, "without ticks nothing is known, least of all zero");
+    assert_eq!(inner.used.total(Metric::CpuNs), None, "without ticks nothing is known, least of all zero");
     assert_eq!(run.marks.len(), 1);
 }
 
@@ -249,7 +249,10 @@ fn a_phase_shorter_than_a_tick_has_exact_cpu_time() {
         let run = builder.finish("exact", empty_summary());
         let row = &run.phases[0];
         let used = row.used;
-        assert_eq!((row.time_total_ns, used.cpu_ns, used.peak_rss_bytes), (1_500, Some(1_200), Some(90)));
+        assert_eq!(
+            (row.time_total_ns, used.total(Metric::CpuNs), used.peak_rss_bytes),
+            (1_500, Some(1_200), Some(90))
+        );
         assert_eq!(used.quality, Quality::Exact);
     }
 }
@@ -264,6 +267,6 @@ fn a_phase_whose_boundary_was_not_measured_has_sampled_cpu_time() {
     builder.event(&mark(1_000, "loose", MarkKind::End));
     let run = builder.finish("loose", empty_summary());
     let phase = &run.phases[0];
-    assert_eq!((phase.time_total_ns, phase.used.cpu_ns), (500, Some(200)));
+    assert_eq!((phase.time_total_ns, phase.used.total(Metric::CpuNs)), (500, Some(200)));
     assert_eq!(phase.used.quality, Quality::Sampled);
 }

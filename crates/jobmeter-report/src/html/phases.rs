@@ -2,7 +2,7 @@
 
 use crate::data::RunData;
 use crate::format::{self, Style, visible};
-use jobmeter_model::{Quality, Unit};
+use jobmeter_model::{Metric, Quality, Unit};
 use jobmeter_record::table::{Course, Phase};
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ pub(super) fn table(run: &RunData) -> Markup {
     let gpu_memory = any(|row| row.used.peak_gpu_memory_bytes.is_some());
     let gpu_job = any(|row| row.used.gpu_busy_ppm.max().is_some());
     let gpu_all = any(|row| row.used.system_gpu_busy_ppm.max().is_some());
-    let energy = any(|row| row.used.system_gpu_energy_uj.is_some());
+    let energy = any(|row| row.used.total(Metric::GpuEnergyUj).is_some());
     html! {
         section.block aria-label="Phases" {
             div.block-head { h2 { "Phases" } span.count { (run.phases.len()) } }
@@ -34,14 +34,14 @@ pub(super) fn table(run: &RunData) -> Markup {
                     td.num { (format::count(row.calls)) }
                     td.num { (format::duration(row.time_total_ns)) }
                     td.num { (each_call(row)) }
-                    td.num { (about(row, row.used.cpu_ns.map(format::duration))) }
+                    td.num { (about(row, row.used.total(Metric::CpuNs).map(format::duration))) }
                     td.num { (size(row.used.peak_rss_bytes)) }
-                    td.num { (about(row, row.used.read_storage_bytes.map(format::bytes))) }
-                    td.num { (about(row, row.used.write_storage_bytes.map(format::bytes))) }
+                    td.num { (about(row, row.used.total(Metric::ReadStorageBytes).map(format::bytes))) }
+                    td.num { (about(row, row.used.total(Metric::WriteStorageBytes).map(format::bytes))) }
                     @if gpu_memory { td.num { (size(row.used.peak_gpu_memory_bytes)) } }
                     @if gpu_job { td.num { (course(&row.used.gpu_busy_ppm)) } }
                     @if gpu_all { td.num { (course(&row.used.system_gpu_busy_ppm)) } }
-                    @if energy { td.num { (about(row, row.used.system_gpu_energy_uj.map(energy_text))) } }
+                    @if energy { td.num { (about(row, row.used.total(Metric::GpuEnergyUj).map(energy_text))) } }
                 } } }
             } }
             p.remark { "CPU, bytes and GPU are those of the whole job while the phase was active; phases that overlap share them."

@@ -6,7 +6,7 @@ use super::table::{self, Column, name, number};
 use super::units::Units;
 use jobmeter_model::format::{Style as Writing, format};
 use jobmeter_model::units::format_count;
-use jobmeter_model::{Quality, Unit};
+use jobmeter_model::{Metric, Quality, Unit};
 use jobmeter_record::table::{Course, Phase, Used};
 
 const COLUMNS: [Column; 11] = [
@@ -68,10 +68,10 @@ fn row(phase: &Phase, units: Units) -> Vec<String> {
         units.time(phase.time_mean_ns.round() as u64),
         units.time(phase.time_max_ns),
         spread(phase.time_std_ns),
-        about(or_dash(used.cpu_ns, |ns| units.time(ns))),
+        about(or_dash(used.total(Metric::CpuNs), |ns| units.time(ns))),
         or_dash(used.peak_rss_bytes, |bytes| units.ram(bytes)),
-        about(or_dash(used.read_storage_bytes, |bytes| units.traffic(bytes))),
-        about(or_dash(used.write_storage_bytes, |bytes| units.traffic(bytes))),
+        about(or_dash(used.total(Metric::ReadStorageBytes), |bytes| units.traffic(bytes))),
+        about(or_dash(used.total(Metric::WriteStorageBytes), |bytes| units.traffic(bytes))),
     ]
 }
 
@@ -93,7 +93,7 @@ fn gpu_cells(used: &Used, units: Units) -> [Option<String>; 4] {
         used.peak_gpu_memory_bytes.map(|bytes| units.gpu_ram(bytes)),
         course(&used.gpu_busy_ppm),
         course(&used.system_gpu_busy_ppm),
-        used.system_gpu_energy_uj.map(|uj| format(uj as f64, Unit::Microjoules, Writing::Short)),
+        used.total(Metric::GpuEnergyUj).map(|uj| format(uj as f64, Unit::Microjoules, Writing::Short)),
     ]
 }
 

@@ -5,19 +5,11 @@
 //! neighbours and called sampled. Both sides of a boundary see the same numbers, so adjoining phases add up to
 //! the whole.
 
-use super::spans::Span;
-use super::used::Used;
-use jobmeter_model::{Column, Event, MarkKind, Metric, Quality, Scope, Sink};
-
-/// The counters that are shared out to phases.
-const COUNTERS: [(Scope, Metric); 6] = [
-    (Scope::Combined, Metric::CpuNs),
-    (Scope::Combined, Metric::ReadStorageBytes),
-    (Scope::Combined, Metric::WriteStorageBytes),
-    (Scope::Combined, Metric::ReadCharsBytes),
-    (Scope::Combined, Metric::WriteCharsBytes),
-    (Scope::System, Metric::GpuEnergyUj),
-];
+use super::span::Span;
+use super::used::{COUNTERS, Totals, Used};
+use crate::event::{Event, MarkKind, Sink};
+use crate::metric::{Column, Metric, Scope};
+use crate::summary::Quality;
 
 /// The levels that are watched during phases.
 const LEVELS: [(Scope, Metric); 4] = [
@@ -28,7 +20,6 @@ const LEVELS: [(Scope, Metric); 4] = [
 ];
 const GPU_MEMORY: usize = 1;
 
-type Totals = [Option<u64>; COUNTERS.len()];
 type Levels = [Option<u64>; LEVELS.len()];
 
 /// Takes each call of a phase when its end is known.
@@ -90,7 +81,7 @@ pub struct PhaseBuilder<S> {
 impl<S: TakeSpan> PhaseBuilder<S> {
     pub fn new(taker: S) -> PhaseBuilder<S> {
         // The job's counters count from the beginning of the run, so they are zero there; a device's do not.
-        let totals = COUNTERS.map(|(scope, _)| (scope == Scope::Combined).then_some(0));
+        let totals = COUNTERS.map(|(scope, ..)| (scope == Scope::Combined).then_some(0));
         let start = Moment { t_ns: 0, totals, levels: [None; LEVELS.len()] };
         PhaseBuilder {
             counters: [None; COUNTERS.len()],
@@ -208,14 +199,8 @@ impl<S: TakeSpan> PhaseBuilder<S> {
 }
 
 fn close(span: &mut Span, begin: Boundary, end: Boundary) {
-    let used = |index: usize| end.totals[index]?.checked_sub(begin.totals[index]?);
     span.used.quality = if begin.exact && end.exact { Quality::Exact } else { Quality::Sampled };
-    span.used.cpu_ns = used(0);
-    span.used.read_storage_bytes = used(1);
-    span.used.write_storage_bytes = used(2);
-    span.used.read_chars_bytes = used(3);
-    span.used.write_chars_bytes = used(4);
-    span.used.system_gpu_energy_uj = used(5);
+    span.used.totals = std::array::from_fn(|index| end.totals[index]?.checked_sub(begin.totals[index]?));
 }
 
 /// The counters at a moment between two ticks, or at one of them.
@@ -246,7 +231,7 @@ impl<S: TakeSpan> Sink for PhaseBuilder<S> {
             }
             return;
         }
-        if let Some(counter) = COUNTERS.iter().position(|counter| *counter == key) {
+        if let Some(counter) = COUNTERS.iter().position(|counter| (counter.0, counter.1) == key) {
             self.counters[counter] = Some(index);
         }
         if let Some(level) = LEVELS.iter().position(|level| *level == key) {

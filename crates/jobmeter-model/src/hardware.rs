@@ -1,12 +1,12 @@
 //! The use of the expected GPUs as a share of them all, as for CPU cores. Expected are the selected devices; a
 //! MIG GPU counts by its instances.
 
-use jobmeter_model::Stat;
-use jobmeter_model::metric::{Metric, Scope};
-use jobmeter_model::summary::{Figure, Summary};
+use crate::metric::{Metric, Scope};
+use crate::stat::Stat;
+use crate::summary::{Figure, Summary};
 
 /// Adds `gpu_hardware_ratio_max` and `_mean` to each scope that knows the sum over the devices.
-pub(crate) fn add_ratios(summary: &mut Summary) {
+pub fn add_ratios(summary: &mut Summary) {
     let is_expected = |enabled: Option<&String>| enabled.is_none_or(|enabled| enabled != "yes");
     let expected = summary.gpus.iter().filter(|gpu| is_expected(gpu.facts.get("mig_enabled"))).count();
     if expected == 0 {

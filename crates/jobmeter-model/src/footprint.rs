@@ -1,9 +1,9 @@
 //! What the job's energy was, as far as the counters of the machine allow to say, and its carbon dioxide when
 //! the user gives an intensity. Estimates, and named so.
 
-use jobmeter_model::Stat;
-use jobmeter_model::metric::{Metric, Scope};
-use jobmeter_model::summary::{EntityFigures, Figure, Quality, Summary};
+use crate::metric::{Metric, Scope};
+use crate::stat::Stat;
+use crate::summary::{EntityFigures, Figure, Quality, Summary};
 
 const MICROJOULES_PER_JOULE: f64 = 1e6;
 const JOULES_PER_KWH: f64 = 3.6e6;
@@ -11,7 +11,7 @@ const JOULES_PER_KWH: f64 = 3.6e6;
 /// Adds to `combined`: `energy_package_uj` and `energy_dram_uj` (the machine's, by the job's share of CPU
 /// time), `gpu_energy_uj` (the whole energy of the devices that the job used), `energy_joules` (their sum) and,
 /// with an intensity, `co2_grams`. Adds nothing where there is no counter at all.
-pub(crate) fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
+pub fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
     let total = |scope, metric| summary.get(scope, metric, Stat::Total).and_then(Figure::as_f64);
     let share = match (total(Scope::Combined, Metric::CpuNs), total(Scope::System, Metric::CpuNs)) {
         (Some(job_ns), Some(machine_ns)) if machine_ns > 0.0 => Some((job_ns / machine_ns).min(1.0)),

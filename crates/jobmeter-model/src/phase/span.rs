@@ -1,6 +1,6 @@
 //! Calls of phases, and all calls of a name together.
 
-use super::phases::TakeSpan;
+use super::builder::TakeSpan;
 use super::used::Used;
 use serde::Serialize;
 use std::collections::HashMap;
