@@ -48,7 +48,7 @@ test: ## set up and run every check
 	@echo "All checks passed."
 
 test-rust: ## unit, property and black-box tests, and the examples in the docs
-	tools/ensure-packages strace time
+	tools/ensure-packages strace time mpirun=openmpi-bin
 	$(CARGO) build --workspace --bins --locked
 	@# What was built stays built: a second build compiles nothing.
 	@if $(CARGO) build --workspace --bins --locked 2>&1 | grep Compiling; then echo "a second build compiled these again" >&2; exit 1; fi

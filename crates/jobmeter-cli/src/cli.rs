@@ -57,6 +57,8 @@ enum Command {
     Compare(cmd::compare::CompareArgs),
     /// Put recorded runs to budgets
     Check(cmd::check::CheckArgs),
+    /// Efficiency of a job, as Slurm's seff prints it
+    Seff(cmd::seff::SeffArgs),
     /// Describe this machine: hardware, limits, container, scheduler, cloud
     Host(cmd::host::HostArgs),
     /// The command line of gpu-tracker (also when this program is called by that name)
@@ -139,6 +141,7 @@ pub(crate) fn dispatch() -> u8 {
         Command::Export(args) => cmd::export::main(args),
         Command::Compare(args) => cmd::compare::main(args),
         Command::Check(args) => cmd::check::main(args),
+        Command::Seff(args) => cmd::seff::main(args),
         Command::Host(args) => cmd::host::main(args),
         Command::GpuTracker(args) => Ok(cmd::gpu_tracker::run(args.words)),
         Command::Completions(args) => cmd::completions::main(args),

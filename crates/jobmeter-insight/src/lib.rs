@@ -9,6 +9,7 @@ pub mod compare;
 pub mod cost;
 pub mod error;
 pub mod gpus;
+pub mod job;
 pub mod policy;
 pub mod schedulers;
 pub mod units;

@@ -124,6 +124,8 @@ open_list! {
         ProcessEventsLost = "process_events_lost",
         /// More processes came and went than are kept.
         ProcessEventsCapped = "process_events_capped",
+        /// The ranks of a job cannot be merged without doubt.
+        Job = "job",
         /// GPUs cannot be measured.
         Gpu = "gpu",
         /// The GPU driver does not answer.

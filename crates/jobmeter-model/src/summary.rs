@@ -1,6 +1,7 @@
 //! The summary of a run: figures with their quality, verdict, limits, warnings. One documented JSON schema.
 
 pub use crate::figures::Figures;
+use crate::job::JobInfo;
 use crate::kinds::{Mode, VerdictKind, WarningKind};
 use crate::metric::{EntityKind, Metric, Scope};
 use crate::stat::Stat;
@@ -185,6 +186,9 @@ pub struct RunInfo {
     #[serde(default)]
     pub kernel: String,
     pub pid: i32,
+    /// The job that the run is a part of, where a scheduler or launcher told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobInfo>,
     pub started_unix_ns: u64,
     /// Fixed tick distance; `None` means adaptive.
     pub interval_ns: Option<u64>,

@@ -298,6 +298,7 @@ fn run_info(options: &Options, facts: Facts) -> RunInfo {
         host: facts.host,
         kernel: facts.kernel,
         pid: facts.pid,
+        job: jobmeter_host::job_of_this_process(),
         started_unix_ns,
         interval_ns: options.interval_ns,
         expected_cores: options.expected_cores.unwrap_or_else(|| supervise::usable_cores(&facts.limits)),

@@ -1,6 +1,6 @@
 //! What a listing shows of a run, small enough to be read with one look at the end of the file.
 
-use jobmeter_model::{Metric, Mode, RunInfo, Stat, Summary, VerdictKind};
+use jobmeter_model::{JobInfo, Metric, Mode, RunInfo, Stat, Summary, VerdictKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub struct Digest {
     #[serde(default)]
     pub host: String,
     pub pid: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobInfo>,
     pub started_unix_ns: u64,
     /// `None` while the run goes on or after a crash.
     pub wall_ns: Option<u64>,
@@ -42,6 +44,7 @@ impl Digest {
             command: info.command.clone(),
             host: info.host.clone(),
             pid: info.pid,
+            job: info.job.clone(),
             started_unix_ns: info.started_unix_ns,
             wall_ns: None,
             verdict: None,

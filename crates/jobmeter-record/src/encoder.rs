@@ -1,12 +1,15 @@
 //! From columns, events and rows to frames. The frames wait in a buffer until the writer hands them over.
 
+use crate::digest::Digest;
+use crate::error::RecordError;
 use crate::event_codec::{encode_column, encode_event};
-use crate::frame::{self, FrameKind, MAX_FRAME};
+use crate::frame::{self, Footer, FrameKind, MAX_FRAME};
 use crate::lane::usual_quantum;
 use crate::redact;
 use crate::tick::TickCodec;
 use crate::varint;
-use jobmeter_model::{Column, Event, WarningKind};
+use jobmeter_model::{Column, Event, RunInfo, Summary, WarningKind};
+use serde::Serialize;
 
 /// Length, kind and checksum of a frame, at most.
 const FRAME_BYTES: u64 = 4 + 1 + 4;
@@ -98,9 +101,41 @@ impl Encoder {
         self.add_prepared();
     }
 
+    /// The end of the file: columns, summary, digest, and where they are.
+    pub(crate) fn trailer(&mut self, summary: &Summary) -> Result<(), RecordError> {
+        let trailer_at = self.file_bytes();
+        frame::put(&mut self.pending, FrameKind::Columns, &self.definitions);
+        put_json(&mut self.pending, FrameKind::Summary, summary)?;
+        let digest_at = self.file_bytes();
+        put_json(&mut self.pending, FrameKind::Digest, &Digest::of(summary))?;
+        Footer { trailer_at, digest_at }.put(&mut self.pending);
+        Ok(())
+    }
+
     pub(crate) fn row(&mut self, t_ns: u64, values: &[Option<u64>]) {
         self.scratch.clear();
         self.codec.encode(&mut self.scratch, t_ns, values);
         frame::put(&mut self.pending, FrameKind::Tick, &self.scratch);
     }
+}
+
+/// The beginning of a file.
+pub(crate) fn header(info: &RunInfo) -> Result<Vec<u8>, RecordError> {
+    let mut first = Vec::with_capacity(8 << 10);
+    first.extend_from_slice(&frame::preamble());
+    put_json(&mut first, FrameKind::Header, info)?;
+    Ok(first)
+}
+
+fn put_json<T: Serialize>(out: &mut Vec<u8>, kind: FrameKind, value: &T) -> Result<(), RecordError> {
+    let json = serde_json::to_vec(value)
+        .map_err(|error| RecordError::Encode(format!("cannot write the run's description: {error}")))?;
+    if json.len() >= MAX_FRAME {
+        return Err(RecordError::Encode(format!(
+            "the run's description takes {} bytes; at most {MAX_FRAME} can be stored",
+            json.len()
+        )));
+    }
+    frame::put(out, kind, &json);
+    Ok(())
 }

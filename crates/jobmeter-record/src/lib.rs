@@ -9,6 +9,7 @@ mod attach;
 #[cfg(target_os = "linux")]
 mod carrier;
 pub mod clock;
+mod compose;
 mod damage;
 mod digest;
 pub mod downsample;
@@ -49,6 +50,8 @@ pub use output::{SharedBuffer, Target};
 pub use reader::{Frame, Frames, Replayed, Run, read_digest};
 pub use size_limit::{LEAST_LIMIT_BYTES, USUAL_LIMIT_BYTES};
 pub use source::open_regular;
-pub use store::{ExitFilter, Filter, Listing, PruneRule, State, Store, StoredRun, listing};
+pub use store::{
+    ExitFilter, Filter, Listing, PruneRule, RunGroup, Selected, State, Store, StoredRun, listing,
+};
 #[cfg(target_os = "linux")]
 pub use writer::Writer;

@@ -3,10 +3,8 @@
 //! or when too much waits, the writer is dead and stays silent.
 
 use crate::carrier::{Carrier, CarrierKind, Origin, PATIENCE};
-use crate::digest::Digest;
-use crate::encoder::Encoder;
+use crate::encoder::{self, Encoder};
 use crate::error::RecordError;
-use crate::frame::{self, Footer, FrameKind, MAX_FRAME};
 use crate::output::{SharedBuffer, Target};
 use crate::place::{self, AsideFile};
 use crate::size_limit::Limit;
@@ -14,7 +12,6 @@ use crate::store::Store;
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_model::summary::Warning;
 use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
-use serde::Serialize;
 use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -58,9 +55,7 @@ impl Writer {
     /// As [`Writer::create`], without waiting: that the file could not be made is said by [`Writer::error`] and by
     /// [`Writer::finish`].
     pub fn start(target: Target, info: &RunInfo, kind: CarrierKind) -> Result<Writer, RecordError> {
-        let mut first = Vec::with_capacity(8 << 10);
-        first.extend_from_slice(&frame::preamble());
-        put_json(&mut first, FrameKind::Header, info)?;
+        let first = encoder::header(info)?;
         let written = first.len() as u64;
         let output = match target {
             Target::Memory(buffer) => {
@@ -159,7 +154,7 @@ impl Writer {
     pub fn finish(&mut self, summary: &Summary) -> Result<(), RecordError> {
         if !self.dead {
             self.end_rows();
-            self.put_trailer(summary)?;
+            self.encoder.trailer(summary)?;
             let mut pending = std::mem::take(&mut self.encoder.pending);
             self.encoder.written += pending.len() as u64;
             let ended = match &mut self.output {
@@ -173,17 +168,6 @@ impl Writer {
             ended?;
         }
         self.error.take().map_or(Ok(()), Err)
-    }
-
-    fn put_trailer(&mut self, summary: &Summary) -> Result<(), RecordError> {
-        let out = &mut self.encoder;
-        let trailer_at = out.file_bytes();
-        frame::put(&mut out.pending, FrameKind::Columns, &out.definitions);
-        put_json(&mut out.pending, FrameKind::Summary, summary)?;
-        let digest_at = out.file_bytes();
-        put_json(&mut out.pending, FrameKind::Digest, &Digest::of(summary))?;
-        Footer { trailer_at, digest_at }.put(&mut out.pending);
-        Ok(())
     }
 }
 
@@ -251,17 +235,4 @@ fn replace_in_time(path: &Path) -> Result<File, RecordError> {
         let reason = "it could not be replaced within 0.8 s";
         Err(RecordError::GivenUp { path: path.to_owned(), reason })
     })
-}
-
-fn put_json<T: Serialize>(out: &mut Vec<u8>, kind: FrameKind, value: &T) -> Result<(), RecordError> {
-    let json = serde_json::to_vec(value)
-        .map_err(|error| RecordError::Encode(format!("cannot write the run's description: {error}")))?;
-    if json.len() >= MAX_FRAME {
-        return Err(RecordError::Encode(format!(
-            "the run's description takes {} bytes; at most {MAX_FRAME} can be stored",
-            json.len()
-        )));
-    }
-    frame::put(out, kind, &json);
-    Ok(())
 }

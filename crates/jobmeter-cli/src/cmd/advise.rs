@@ -84,6 +84,8 @@ fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, Stri
     for selector in selectors {
         if selector.ends_with(".json") {
             summaries.extend(read_json(selector)?);
+        } else if let Some(job) = super::load::job(selector)? {
+            summaries.push(job.summary);
         } else {
             paths.extend(store()?.select_all(selector).map_err(|e| e.to_string())?);
         }

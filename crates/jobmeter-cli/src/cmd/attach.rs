@@ -39,7 +39,8 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
         Watch::start(args.pid, args.measure.interval, args.duration).map_err(|error| error.to_string())?;
     crate::platform::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
-    let info = args.measure.info(Mode::Attach, &attach::command_of(args.pid), args.pid, &limits);
+    let job = args.measure.job.of_process(args.pid);
+    let info = args.measure.info(Mode::Attach, &attach::command_of(args.pid), args.pid, job, &limits);
     let gpus = args.measure.gpu.start(GpuJob::Attached(args.pid));
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {

@@ -46,10 +46,7 @@ pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     // The answer to a bad option comes before any file is looked for.
     let plan = plan(&args, output)?;
-    let run = crate::config::store()?
-        .select(&args.run)
-        .and_then(|path| Run::open(&path))
-        .map_err(|error| error.to_string())?;
+    let run = super::load::run(&args.run)?;
     let phases = args.phases.read()?;
     let run = phases.attach(run);
     phases.finish()?;

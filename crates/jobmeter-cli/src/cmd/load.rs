@@ -1,19 +1,43 @@
 //! Runs by selector: a path, or what the store knows.
 
-use jobmeter_record::{Damage, Run};
+use super::jobs;
+use jobmeter_insight::job::Job;
+use jobmeter_record::{Damage, Run, Selected};
 use std::io::Write;
 use std::path::Path;
 
-/// Opens the run that `selector` names.
+/// Opens the run that `selector` names; of a job all its ranks as one.
 pub(crate) fn run(selector: &str) -> Result<Run, String> {
+    any(selector).map(|(run, _)| run)
+}
+
+/// The same, with what a job says besides.
+pub(crate) fn any(selector: &str) -> Result<(Run, Option<Job>), String> {
     let path = Path::new(selector);
-    let path = if path.is_file() {
-        path.to_owned()
+    let selected = if path.is_file() {
+        Selected::Run(path.to_owned())
     } else {
-        let store = crate::config::store()?;
-        store.select(selector).map_err(|error| error.to_string())?
+        crate::config::store()?.resolve(selector).map_err(|error| error.to_string())?
     };
-    Run::open(&path).map_err(|error| error.to_string())
+    match selected {
+        Selected::Run(path) => Ok((Run::open(&path).map_err(|error| error.to_string())?, None)),
+        Selected::Job(ranks) => {
+            let job = jobs::merge(&ranks)?;
+            Ok((jobs::as_run(&job)?, Some(job)))
+        }
+    }
+}
+
+/// The job that a selector names, where it names one.
+pub(crate) fn job(selector: &str) -> Result<Option<Job>, String> {
+    if Path::new(selector).exists() {
+        return Ok(None);
+    }
+    match crate::config::store()?.resolve(selector) {
+        Ok(Selected::Job(ranks)) => jobs::merge(&ranks).map(Some),
+        // What is no job may still be a set of runs.
+        Ok(Selected::Run(_)) | Err(_) => Ok(None),
+    }
 }
 
 /// Says on standard error that a file could not be read whole. A run that was cut short is no damage.

@@ -30,6 +30,9 @@ pub(crate) struct LsArgs {
     /// Only runs of this host (`*` and `?` match)
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// The ranks of one job: job:ID
+    #[arg(value_name = "JOB")]
+    job: Option<String>,
     /// At most so many
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
@@ -41,21 +44,36 @@ pub(crate) struct LsArgs {
 pub(crate) fn main(args: LsArgs) -> Result<u8, String> {
     let store = crate::config::store()?;
     let filter = filter(&args)?;
-    let found = store.list(&filter, args.limit).map_err(|error| error.to_string())?;
+    let (groups, found) = store.groups(&filter, args.limit).map_err(|error| error.to_string())?;
     for (_, error) in &found.unreadable {
         // The listing is still of use; the file is named so that it can be looked at or removed.
         writeln!(std::io::stderr(), "jobmeter: {error}").map_err(|error| error.to_string())?;
     }
     let out = if args.json {
-        format!("{:#}\n", listing::json(&found.runs))
-    } else if found.runs.is_empty() {
+        format!("{:#}\n", listing::json(groups.iter().flat_map(|group| &group.runs)))
+    } else if groups.is_empty() {
         let place = text::printable(&store.directory().to_string_lossy());
         let which = if filter.is_empty() { "" } else { " that fit" };
         format!("No stored runs{which} in {place}.\n")
     } else {
-        listing::text(&found.runs, super::terminal::width())
+        let width = super::terminal::width();
+        match args.job {
+            // Asked for one job, its ranks are the answer.
+            Some(_) => {
+                listing::text(&groups.into_iter().flat_map(|group| group.runs).collect::<Vec<_>>(), width)
+            }
+            None => listing::grouped(&groups, width),
+        }
     };
     super::out::print(&out)
+}
+
+fn job(args: &LsArgs) -> Result<Option<String>, String> {
+    let Some(selector) = &args.job else { return Ok(None) };
+    match selector.strip_prefix("job:").filter(|name| !name.is_empty()) {
+        Some(name) => Ok(Some(name.to_owned())),
+        None => Err(format!("'{}' is no job; write job:ID, such as job:4711", text::printable(selector))),
+    }
 }
 
 fn filter(args: &LsArgs) -> Result<Filter, String> {
@@ -84,5 +102,6 @@ fn filter(args: &LsArgs) -> Result<Filter, String> {
         until_unix_ns: moment(&args.until)?,
         exit,
         host: args.host.clone(),
+        job: job(args)?,
     })
 }

@@ -7,6 +7,7 @@ use crate::say::{say, shown};
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_engine::linux::sys::{Helper, charge_helper};
 use jobmeter_engine::run::supervise::usable_cores;
+use jobmeter_model::JobInfo;
 use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
 use jobmeter_model::{Mode, WarningKind};
 use jobmeter_record::USUAL_LIMIT_BYTES;
@@ -32,6 +33,8 @@ pub(crate) struct MeasureArgs {
     pub(crate) expected_cores: Option<f64>,
     #[command(flatten)]
     pub(crate) gpu: super::gpu::GpuArgs,
+    #[command(flatten)]
+    pub(crate) job: super::job::JobArgs,
 
     /// File for the summary instead of standard error; `-` is standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -119,7 +122,14 @@ impl MeasureArgs {
         }
     }
 
-    pub(crate) fn info(&self, mode: Mode, command: &[OsString], pid: i32, limits: &Limits) -> RunInfo {
+    pub(crate) fn info(
+        &self,
+        mode: Mode,
+        command: &[OsString],
+        pid: i32,
+        job: Option<JobInfo>,
+        limits: &Limits,
+    ) -> RunInfo {
         let started_unix_ns = jobmeter_engine::linux::sys::realtime_ns();
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let tags: BTreeMap<String, String> = self.tags.iter().cloned().collect();
@@ -136,6 +146,7 @@ impl MeasureArgs {
             host,
             kernel,
             pid,
+            job,
             started_unix_ns,
             interval_ns: self.interval,
             expected_cores: self.expected_cores.unwrap_or_else(|| usable_cores(limits)),
@@ -162,7 +173,7 @@ impl MeasureArgs {
                     Some(directory) => Ok(Store::at(directory)),
                     None => Store::open_default(),
                 };
-                store.and_then(|store| Ok((store.target(info)?, store.path_of(&info.id)?)))
+                store.and_then(|store| Ok((store.target(info)?, store.place_of(info)?)))
             }
         };
         let opened =

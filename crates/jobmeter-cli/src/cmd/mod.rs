@@ -17,6 +17,9 @@ pub(crate) mod gpu;
 pub(crate) mod gpu_tracker;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
+#[cfg(target_os = "linux")]
+pub(crate) mod job;
+pub(crate) mod jobs;
 pub(crate) mod load;
 pub(crate) mod ls;
 #[cfg(target_os = "linux")]
@@ -32,6 +35,7 @@ pub(crate) mod report;
 pub(crate) mod rm;
 #[cfg(target_os = "linux")]
 pub(crate) mod run;
+pub(crate) mod seff;
 pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod terminal;

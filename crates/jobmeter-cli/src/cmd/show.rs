@@ -5,6 +5,7 @@ use super::phases_from::PhasesFromArgs;
 use super::values::{Format, to_json};
 use super::{load, out, terminal};
 use crate::config::Settings;
+use jobmeter_insight::job::job_text;
 use jobmeter_model::summary::{Figure, Warning};
 use jobmeter_model::{Column, Event, Metric, Sink, Stat, Summary, WarningKind};
 use jobmeter_record::Run;
@@ -61,7 +62,8 @@ pub(crate) struct ShowArgs {
 pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let settings = Settings::load()?;
     let phases = args.more_phases.read()?;
-    let run = phases.attach(load::run(&args.run)?);
+    let (run, job) = load::any(&args.run)?;
+    let run = phases.attach(run);
     phases.finish()?;
     // Who brings phases wants to see them.
     args.phases |= !phases.is_empty();
@@ -72,8 +74,11 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let units = args.units.or(settings.units).unwrap_or_default();
     let style = Style::choose(color, std::io::stdout().is_terminal(), units);
     out::print(&match (has_views, is_json) {
-        (false, true) => to_json(&summary),
-        (false, false) => text::summary(&summary, style),
+        (false, true) => match &job {
+            Some(job) => to_json(job),
+            None => to_json(&summary),
+        },
+        (false, false) => text::summary(&summary, style) + &job.as_ref().map(job_text).unwrap_or_default(),
         (true, true) => views_json(&args, &run, summary)?,
         (true, false) => views_text(&args, &run, summary, style),
     })

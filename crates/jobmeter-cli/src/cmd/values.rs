@@ -1,8 +1,8 @@
 //! Values that flags and settings have in common, and how they are read.
 
-use jobmeter_model::Summary;
 use jobmeter_model::units::{parse_bytes, parse_duration_ns};
 use jobmeter_record::LEAST_LIMIT_BYTES;
+use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -40,9 +40,9 @@ pub(crate) fn parse_intensity(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not an intensity; write grams per kWh, such as 230"))
 }
 
-pub(crate) fn to_json(summary: &Summary) -> String {
+pub(crate) fn to_json(answer: &impl Serialize) -> String {
     let mut text =
-        serde_json::to_string_pretty(summary).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
+        serde_json::to_string_pretty(answer).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"));
     text.push('\n');
     text
 }

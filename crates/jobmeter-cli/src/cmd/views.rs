@@ -51,6 +51,10 @@ pub(crate) fn load_runs(selectors: &[String], phases: Phases<'_>) -> Result<Vec<
                 runs.extend(load_path(&file, phases)?);
             }
         } else {
+            if let Some(job) = super::load::job(selector)? {
+                runs.push(view(job.summary, Vec::new(), selector));
+                continue;
+            }
             let store = crate::config::store()?;
             for path in store.select_all(selector).map_err(|error| error.to_string())? {
                 runs.extend(load_path(&path, phases)?);

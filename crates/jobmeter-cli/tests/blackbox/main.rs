@@ -13,6 +13,7 @@ mod gpu;
 mod harm;
 mod help;
 mod inherit;
+mod jobs;
 mod kills;
 mod marks;
 mod memory;

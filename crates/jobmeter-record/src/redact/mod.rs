@@ -70,6 +70,11 @@ pub fn run_info(info: &mut RunInfo) {
     for (key, value) in &mut info.tags {
         *value = variable(key, value);
     }
+    if let Some(job) = &mut info.job {
+        job.id = text(&job.id);
+        job.step = job.step.take().map(|step| text(&step));
+        job.node = job.node.take().map(|node| text(&node));
+    }
 }
 
 /// An argument of its own: white space in it belongs to a value unless it looks like a script.

@@ -1,6 +1,6 @@
 //! A listing for people and for programs.
 
-use super::{State, StoredRun};
+use super::{RunGroup, State, StoredRun};
 use crate::clock::local_text;
 use crate::text::{printable, printable_within};
 use jobmeter_model::VerdictKind;
@@ -8,10 +8,26 @@ use jobmeter_model::units::{format_bytes, format_duration_ns};
 
 const NAME_WIDTH: usize = 20;
 
-/// Aligned columns, a heading first. Commands are cut so that lines fit into `width`, where given.
+/// One line for each run, a heading first. Commands are cut so that lines fit into `width`, where given.
 pub fn text(runs: &[StoredRun], width: Option<usize>) -> String {
+    let rows = runs.iter().map(|run| (cells(run), run.digest.command.as_slice()));
+    aligned(rows.collect(), width)
+}
+
+/// One line for each run that is no rank, and one for each job of many ranks.
+pub fn grouped(groups: &[RunGroup], width: Option<usize>) -> String {
+    let rows = groups.iter().filter_map(|group| {
+        let first = group.runs.first()?;
+        let cells = if group.is_job() { job_cells(first, &group.runs) } else { cells(first) };
+        Some((cells, first.digest.command.as_slice()))
+    });
+    aligned(rows.collect(), width)
+}
+
+fn aligned(listed: Vec<([String; 7], &[String])>, width: Option<usize>) -> String {
     let heading = ["ID", "NAME", "STARTED", "WALL", "CPU", "PEAK RAM", "EXIT"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(heading).chain(runs.iter().map(cells)).collect();
+    let (cells, commands): (Vec<[String; 7]>, Vec<&[String]>) = listed.into_iter().unzip();
+    let rows: Vec<[String; 7]> = std::iter::once(heading).chain(cells).collect();
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     let mut out = String::new();
@@ -24,7 +40,7 @@ pub fn text(runs: &[StoredRun], width: Option<usize>) -> String {
             out.extend([parts[0].as_str(), parts[1].as_str(), "  "]);
         }
         let used = out[start..].chars().count();
-        out.push_str(&match index.checked_sub(1).map(|run| runs[run].digest.command.join(" ")) {
+        out.push_str(&match index.checked_sub(1).map(|run| commands[run].join(" ")) {
             None => "COMMAND".to_owned(),
             Some(command) => match width {
                 Some(width) => printable_within(&command, width.saturating_sub(used).max(10)),
@@ -40,14 +56,42 @@ pub fn text(runs: &[StoredRun], width: Option<usize>) -> String {
 fn cells(run: &StoredRun) -> [String; 7] {
     let digest = &run.digest;
     let unknown = || "–".to_owned();
+    let rank = digest.job.as_ref().filter(|job| job.is_rank_of_many()).and_then(|job| job.rank);
+    let name = digest.name.clone().or_else(|| rank.map(|rank| format!("rank {rank}")));
     [
         printable_within(&digest.id, 30),
-        digest.name.as_deref().map_or_else(unknown, |name| printable_within(name, NAME_WIDTH)),
+        name.as_deref().map_or_else(unknown, |name| printable_within(name, NAME_WIDTH)),
         local_text(digest.started_unix_ns),
         digest.wall_ns.map_or_else(unknown, format_duration_ns),
         digest.cpu_ns.map_or_else(unknown, format_duration_ns),
         digest.peak_rss_bytes.map_or_else(unknown, format_bytes),
         exit(run),
+    ]
+}
+
+/// A job: CPU time is the sum over its ranks. Their peaks need not have come together, so none is shown for all.
+fn job_cells(first: &StoredRun, runs: &[StoredRun]) -> [String; 7] {
+    let unknown = || "–".to_owned();
+    let job = first.digest.job.clone().unwrap_or_default();
+    let started_ns = runs.iter().map(|run| run.digest.started_unix_ns).min().unwrap_or(0);
+    let end_of = |run: &StoredRun| Some(run.digest.started_unix_ns.saturating_add(run.digest.wall_ns?));
+    let ends: Option<Vec<u64>> = runs.iter().map(end_of).collect();
+    let end_ns = ends.and_then(|ends| ends.into_iter().max());
+    let cpu: Option<Vec<u64>> = runs.iter().map(|run| run.digest.cpu_ns).collect();
+    let failed = runs.iter().filter(|run| run.digest.exit_code != Some(0)).count();
+    let running = runs.iter().filter(|run| run.state() == State::Running).count();
+    [
+        printable_within(&format!("job:{}", job.id), 30),
+        first.digest.name.as_deref().map_or_else(unknown, |name| printable_within(name, NAME_WIDTH)),
+        local_text(started_ns),
+        end_ns.map_or_else(unknown, |end_ns| format_duration_ns(end_ns - started_ns)),
+        cpu.map_or_else(unknown, |cpu| format_duration_ns(cpu.iter().sum())),
+        unknown(),
+        match (running, failed) {
+            (0, 0) => format!("{} ranks", runs.len()),
+            (0, failed) => format!("{failed}/{} failed", runs.len()),
+            (running, _) => format!("{running}/{} running", runs.len()),
+        },
     ]
 }
 
@@ -62,7 +106,7 @@ fn exit(run: &StoredRun) -> String {
 }
 
 /// The digests with the path and the state of each run.
-pub fn json(runs: &[StoredRun]) -> serde_json::Value {
+pub fn json<'a>(runs: impl IntoIterator<Item = &'a StoredRun>) -> serde_json::Value {
     let one = |run: &StoredRun| {
         let mut value = serde_json::to_value(&run.digest).unwrap_or_default();
         if let Some(fields) = value.as_object_mut() {
@@ -71,7 +115,7 @@ pub fn json(runs: &[StoredRun]) -> serde_json::Value {
         }
         value
     };
-    runs.iter().map(one).collect()
+    runs.into_iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! The run store: a private directory of run files named by their identifiers.
 
 mod glob;
+mod jobs;
 mod list;
 pub mod listing;
 mod remove;
 mod select;
 
+pub use jobs::{RunGroup, Selected};
 pub use list::{ExitFilter, Filter, Listing, State, StoredRun};
 pub use remove::PruneRule;
 
@@ -17,6 +19,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXTENSION: &str = "jobmeter";
+
+/// The folder of the jobs inside a store.
+pub(crate) const JOBS: &str = "jobs";
 
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -66,7 +71,7 @@ impl Store {
 
     /// The place of a new run. The store is made (mode 0700) when it is not there.
     pub fn target(&self, info: &RunInfo) -> Result<Target, RecordError> {
-        self.path_of(&info.id).map(Target::Stored)
+        self.place_of(info).map(Target::Stored)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs out of the store. Only files of the store itself are ever removed: by a name without a path in it,
 //! never through a symbolic link.
 
-use super::{EXTENSION, Filter, State, Store, StoredRun};
+use super::{EXTENSION, Filter, State, Store, StoredRun, jobs};
 use crate::error::RecordError;
 use crate::id::is_id_like;
 use crate::reader::read_digest;
@@ -43,12 +43,17 @@ impl Store {
     }
 
     pub fn remove(&self, path: &Path) -> Result<(), RecordError> {
-        let name = self.check_inside(path)?;
-        let path = self.directory().join(name);
-        std::fs::remove_file(&path).map_err(|error| RecordError::io("remove", &path, error))
+        let path = self.check_inside(path)?;
+        std::fs::remove_file(&path).map_err(|error| RecordError::io("remove", &path, error))?;
+        // The folders of a job go with its last run; a folder that is not empty stays.
+        if let Some(part) = path.parent().filter(|part| *part != self.directory()) {
+            let _gone = std::fs::remove_dir(part);
+            let _gone = part.parent().map(std::fs::remove_dir);
+        }
+        Ok(())
     }
 
-    /// The file name of a path that is a run of this store.
+    /// The path of a run of this store, by the store's own name.
     fn check_inside(&self, path: &Path) -> Result<PathBuf, RecordError> {
         let outside = || {
             RecordError::Invalid(format!(
@@ -65,8 +70,14 @@ impl Store {
             .and_then(|name| name.rsplit_once('.'))
             .is_some_and(|(id, extension)| is_id_like(id) && extension == EXTENSION);
         let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
-        if named_like_a_run && is_file && resolve(parent)? == resolve(self.directory())? {
-            Ok(PathBuf::from(name))
+        if !named_like_a_run || !is_file {
+            return Err(outside());
+        }
+        let (store, folder) = (resolve(self.directory())?, resolve(parent)?);
+        if folder == store {
+            Ok(self.directory().join(name))
+        } else if jobs::is_part_of_a_job(&store, &folder) {
+            Ok(folder.join(name))
         } else {
             Err(outside())
         }

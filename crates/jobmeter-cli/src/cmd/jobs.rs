@@ -1,0 +1,60 @@
+//! Jobs of many ranks: their runs are read side by side and merged into one.
+
+use jobmeter_insight::job::{Grid, Job, RankRun};
+use jobmeter_record::{Run, State, StoredRun};
+use std::thread;
+
+/// Merges the ranks of a job.
+pub(crate) fn merge(ranks: &[StoredRun]) -> Result<Job, String> {
+    let summaries = side_by_side(ranks, |rank| {
+        let run = Run::open(&rank.path).map_err(|error| error.to_string())?;
+        Ok(RankRun::new(run.told_summary(), rank.state() == State::Running))
+    });
+    let runs: Vec<RankRun> = summaries.into_iter().collect::<Result<_, String>>()?;
+    let mut grid = Grid::over(&runs);
+    let pairs: Vec<(&StoredRun, &RankRun)> = ranks.iter().zip(&runs).collect();
+    // Each thread adds up its share, so that no more than that is in memory.
+    let shares = side_by_side(&chunks(&pairs), |share| -> Result<Grid, String> {
+        let mut sums = grid.empty();
+        for (rank, summary) in *share {
+            let run = Run::open(&rank.path).map_err(|error| error.to_string())?;
+            let mut series = sums.series(summary);
+            super::load::tell(run.replay(&mut series).damage.as_ref());
+            sums.add(&series);
+        }
+        Ok(sums)
+    });
+    for share in shares {
+        grid.absorb(share?);
+    }
+    Ok(Job::merge(&runs, grid))
+}
+
+/// The job as a run, for everything that takes one.
+pub(crate) fn as_run(job: &Job) -> Result<Run, String> {
+    Run::compose(&job.summary, |sink| job.replay(sink)).map_err(|error| error.to_string())
+}
+
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn chunks<T>(items: &[T]) -> Vec<&[T]> {
+    items.chunks(items.len().div_ceil(threads()).max(1)).collect()
+}
+
+/// Applies `work` to all, on all processors, and keeps the order.
+fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        let parts = chunks(items).into_iter().map(|chunk| {
+            let work = &work;
+            scope.spawn(move || chunk.iter().map(work).collect::<Vec<R>>())
+        });
+        let parts: Vec<_> = parts.collect();
+        // A panic in a part is a panic of the whole.
+        let join = |part: thread::ScopedJoinHandle<'_, Vec<R>>| {
+            part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        parts.into_iter().flat_map(join).collect()
+    })
+}

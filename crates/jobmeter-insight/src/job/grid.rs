@@ -1,0 +1,163 @@
+//! The sums over ranks at the same moments: each rank's readings are put on one grid of the wall clock and added up.
+//! However many ranks there are, only the sums are kept.
+
+use super::{RankRun, end_unix_ns};
+use jobmeter_model::{Column, Event, Kind, Metric, Scope, Sink, Unit};
+
+/// Finer than a page can show, coarse enough for a thousand ranks.
+const MOST_CELLS: u64 = 2_000;
+/// Ticks of a short run are 10 ms apart.
+const LEAST_CELL_NS: u64 = 10_000_000;
+
+/// The moments and the sums.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    began_unix_ns: u64,
+    cell_ns: u64,
+    cells: usize,
+    sums: Vec<(Metric, Vec<Sum>)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    value: u64,
+    known: u32,
+}
+
+impl Grid {
+    /// For the time from the first start to the last end.
+    pub fn over(runs: &[RankRun]) -> Grid {
+        let began_unix_ns = runs.iter().map(|run| run.summary.run.started_unix_ns).min().unwrap_or(0);
+        let end_ns = runs.iter().map(|run| end_unix_ns(&run.summary.run)).max().unwrap_or(0);
+        let length_ns = end_ns.saturating_sub(began_unix_ns).max(1);
+        let cell_ns = length_ns.div_ceil(MOST_CELLS).max(LEAST_CELL_NS);
+        Grid { began_unix_ns, cell_ns, cells: length_ns.div_ceil(cell_ns) as usize, sums: Vec::new() }
+    }
+
+    /// Takes the stream of one rank.
+    pub fn series(&self, run: &RankRun) -> RankSeries {
+        let info = &run.summary.run;
+        RankSeries {
+            offset_ns: info.started_unix_ns.saturating_sub(self.began_unix_ns),
+            cell_ns: self.cell_ns,
+            cells: self.cells,
+            columns: Vec::new(),
+            last_cell: 0,
+        }
+    }
+
+    /// Adds a rank. After its end its counters stay and its levels are 0.
+    pub fn add(&mut self, rank: &RankSeries) {
+        for (metric, readings) in rank.columns.iter().flatten() {
+            let index = self.sums.iter().position(|(known, _)| known == metric).unwrap_or_else(|| {
+                self.sums.push((*metric, vec![Sum::default(); self.cells]));
+                self.sums.len() - 1
+            });
+            let is_counter = metric.info().kind == Kind::Counter;
+            let mut last = None;
+            for (cell, (sum, reading)) in self.sums[index].1.iter_mut().zip(readings).enumerate() {
+                let value = match reading {
+                    Some(value) => {
+                        last = Some(*value);
+                        last
+                    }
+                    None if is_counter || cell <= rank.last_cell => last,
+                    None => None,
+                };
+                if let Some(value) = value {
+                    sum.value = sum.value.saturating_add(value);
+                    sum.known += 1;
+                }
+            }
+        }
+    }
+
+    /// Adds the sums of another grid over the same time.
+    pub fn absorb(&mut self, other: Grid) {
+        for (metric, sums) in other.sums {
+            match self.sums.iter_mut().find(|(known, _)| *known == metric) {
+                None => self.sums.push((metric, sums)),
+                Some((_, own)) => {
+                    for (own, more) in own.iter_mut().zip(sums) {
+                        own.value = own.value.saturating_add(more.value);
+                        own.known += more.known;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An empty one over the same time.
+    pub fn empty(&self) -> Grid {
+        Grid { sums: Vec::new(), ..self.clone() }
+    }
+
+    pub(super) fn began_unix_ns(&self) -> u64 {
+        self.began_unix_ns
+    }
+
+    pub(super) fn replay(&self, sink: &mut dyn Sink) {
+        for (metric, _) in &self.sums {
+            sink.define(&Column::of(Scope::Combined, *metric));
+        }
+        let mut row = Vec::with_capacity(self.sums.len());
+        for cell in 0..self.cells {
+            row.clear();
+            row.extend(self.sums.iter().map(|(_, sums)| (sums[cell].known > 0).then_some(sums[cell].value)));
+            sink.tick((cell as u64 + 1) * self.cell_ns, &row);
+        }
+    }
+}
+
+/// The readings of one rank on the grid: the last of a counter in each cell, the highest of a level.
+#[derive(Debug)]
+pub struct RankSeries {
+    offset_ns: u64,
+    cell_ns: u64,
+    cells: usize,
+    columns: Vec<Option<(Metric, Vec<Option<u64>>)>>,
+    last_cell: usize,
+}
+
+impl Sink for RankSeries {
+    fn define(&mut self, column: &Column) {
+        let adds_up = column.scope == Scope::Combined
+            && column.entity.is_none()
+            && column.metric.info().unit != Unit::Bits;
+        self.columns.push(adds_up.then(|| (column.metric, vec![None; self.cells])));
+    }
+
+    fn event(&mut self, event: &Event) {
+        // Final totals that no tick could know.
+        if let Event::Settle { t_ns, values } = event {
+            let cell = self.cell_of(*t_ns);
+            for (index, value) in values {
+                if let Some(Some((_, readings))) = self.columns.get_mut(*index as usize)
+                    && let Some(reading) = readings.get_mut(cell)
+                {
+                    *reading = Some(*value);
+                }
+            }
+        }
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        let cell = self.cell_of(t_ns);
+        self.last_cell = self.last_cell.max(cell);
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            let (Some((metric, readings)), Some(value)) = (column, value) else { continue };
+            let Some(reading) = readings.get_mut(cell) else { continue };
+            *reading = match (metric.info().kind, *reading) {
+                (Kind::Gauge, Some(before)) => Some(before.max(*value)),
+                _ => Some(*value),
+            };
+        }
+    }
+}
+
+impl RankSeries {
+    fn cell_of(&self, t_ns: u64) -> usize {
+        let cell = self.offset_ns.saturating_add(t_ns) / self.cell_ns;
+        usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.saturating_sub(1))
+    }
+}

@@ -1,0 +1,83 @@
+//! Many ranks as one job: totals are sums over the ranks, peaks are taken at the same moment across nodes, a node is
+//! counted once however many ranks run on it, and who is missing, was killed or held the others up is named.
+//!
+//! Moments of different nodes are compared by their wall clocks as they are.
+
+mod grid;
+mod nodes;
+mod ranks;
+mod text;
+mod total;
+
+pub use grid::{Grid, RankSeries};
+pub use nodes::Node;
+pub use ranks::{Imbalance, Rank, RankState};
+pub use text::{job_text, seff};
+
+use jobmeter_model::{Figures, RunInfo, Sink, Summary};
+use serde::Serialize;
+
+/// One rank's part, as it was read.
+#[derive(Debug, Clone)]
+pub struct RankRun {
+    pub summary: Summary,
+    /// The record has no end yet, and its writer is alive here.
+    pub is_running: bool,
+}
+
+impl RankRun {
+    /// Keeps what merging needs: a thousand ranks' lists of cores and disks are let go.
+    pub fn new(mut summary: Summary, is_running: bool) -> RankRun {
+        for list in [&mut summary.cores, &mut summary.disks, &mut summary.mounts, &mut summary.networks] {
+            *list = Vec::new();
+        }
+        summary.main = Figures::new();
+        summary.descendants = Figures::new();
+        RankRun { summary, is_running }
+    }
+}
+
+/// The job as one.
+#[derive(Debug, Serialize)]
+pub struct Job {
+    /// In the form of any run's summary: `combined` is the sum over all ranks.
+    pub summary: Summary,
+    pub nodes: Vec<Node>,
+    /// By rank.
+    pub ranks: Vec<Rank>,
+    /// Ranks that must have been there and left no record.
+    pub missing_ranks: Vec<u32>,
+    pub imbalance: Imbalance,
+    #[serde(skip)]
+    grid: Grid,
+}
+
+impl Job {
+    /// From the ranks' summaries and the sums of their series over time.
+    pub fn merge(runs: &[RankRun], grid: Grid) -> Job {
+        let ranks: Vec<Rank> = runs.iter().map(Rank::of).collect();
+        let nodes = nodes::of(runs);
+        let missing_ranks = ranks::missing(&ranks, world_size(runs));
+        let imbalance = Imbalance::of(&ranks);
+        let summary = total::summary(runs, &ranks, &nodes, &missing_ranks, &grid);
+        Job { summary, nodes, ranks, missing_ranks, imbalance, grid }
+    }
+
+    /// The sums over all ranks as a stream, as a run file would give it.
+    pub fn replay(&self, sink: &mut dyn Sink) {
+        self.grid.replay(sink);
+    }
+}
+
+fn world_size(runs: &[RankRun]) -> Option<u32> {
+    runs.iter().filter_map(|run| run.summary.run.job.as_ref()?.world_size).max()
+}
+
+/// When a run ended by the wall clock, as far as its record goes.
+fn end_unix_ns(info: &RunInfo) -> u64 {
+    info.started_unix_ns.saturating_add(info.wall_ns.unwrap_or(0))
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,155 @@
+use super::*;
+use jobmeter_model::{Column, Figure, Metric, Quality, Scope, Stat, Summary};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A rank that began so many seconds after the first and ran for so long.
+fn rank(number: u32, node: &str, began_s: u64, wall_s: u64, cpu_s: u64, peak: u64) -> RankRun {
+    let json = serde_json::json!({
+        "schema_version": 1,
+        "run": {
+            "id": format!("r{number}"), "jobmeter_version": "0", "mode": "run", "host": node, "pid": 1,
+            "job": {"scheduler": "slurm", "id": "4711", "rank": number, "world_size": 4},
+            "started_unix_ns": (1_000 + began_s) * SECOND_NS, "interval_ns": null,
+            "expected_cores": 2.0, "system_cores": 4, "wall_ns": wall_s * SECOND_NS,
+        },
+        "verdict": {"kind": "exited", "exit_code": 0, "text": "exited with code 0"},
+        "main": {}, "descendants": {},
+        "combined": {
+            "cpu_ns": {"value": cpu_s * SECOND_NS, "quality": "exact"},
+            "rss_bytes_max": {"value": peak, "quality": "sampled", "lower": peak, "upper": peak + 10},
+        },
+        "system": {
+            "memory_total_bytes_max": {"value": 1000, "quality": "sampled"},
+            "cpu_ns": {"value": 77, "quality": "exact"},
+        },
+        "overhead": {"cpu_ns": 1, "peak_rss_bytes": 2},
+    });
+    let summary: Summary = serde_json::from_value(json).expect("a summary");
+    RankRun { summary, is_running: false }
+}
+
+/// Feeds each rank's memory, one reading a second.
+fn merged(runs: &[RankRun], memory: &[&[u64]]) -> Job {
+    let mut grid = Grid::over(runs);
+    for (run, readings) in runs.iter().zip(memory) {
+        let mut series = grid.series(run);
+        series.define(&Column::of(Scope::Combined, Metric::RssBytes));
+        series.define(&Column::of(Scope::System, Metric::MemoryUsedBytes));
+        for (second, bytes) in readings.iter().enumerate() {
+            series.tick(second as u64 * SECOND_NS, &[Some(*bytes), Some(5)]);
+        }
+        grid.add(&series);
+    }
+    Job::merge(runs, grid)
+}
+
+fn whole(figure: Option<&Figure>) -> Option<u64> {
+    figure.and_then(Figure::as_u64)
+}
+
+#[test]
+fn totals_are_sums_and_peaks_are_those_of_one_moment() {
+    let runs = [
+        rank(0, "a", 0, 4, 8, 100),
+        rank(1, "a", 0, 4, 8, 100),
+        rank(2, "b", 0, 4, 4, 100),
+        rank(3, "b", 0, 4, 4, 100),
+    ];
+    // No two peaks come together.
+    let memory: [&[u64]; 4] =
+        [&[100, 10, 10, 10], &[10, 100, 10, 10], &[10, 10, 100, 10], &[10, 10, 10, 100]];
+    let job = merged(&runs, &memory);
+    let combined = &job.summary.combined;
+    assert_eq!(whole(combined.get(Metric::CpuNs, Stat::Total)), Some(24 * SECOND_NS));
+    assert_eq!(combined["cpu_ns"].quality, Quality::Exact);
+    let peak = &combined["rss_bytes_max"];
+    assert_eq!(whole(Some(peak)), Some(130));
+    assert_eq!(peak.lower.map(|lower| lower.as_f64()), Some(100.0));
+    assert_eq!(peak.upper.map(|upper| upper.as_f64()), Some(440.0));
+    // A node is counted once, however many ranks run on it.
+    assert_eq!(job.nodes.len(), 2);
+    assert_eq!(whole(job.summary.system.get(Metric::MemoryTotalBytes, Stat::Max)), Some(2000));
+    assert_eq!(whole(job.summary.system.get(Metric::CpuNs, Stat::Total)), Some(154));
+    assert_eq!((job.summary.run.system_cores, job.summary.run.expected_cores), (8, 8.0));
+    assert_eq!(job.summary.verdict.text, "all 4 ranks exited with code 0");
+    assert_eq!(job.imbalance.cpu_max_over_mean, Some(8.0 / 6.0));
+    assert!(job.missing_ranks.is_empty());
+}
+
+#[test]
+fn a_rank_that_has_ended_holds_no_memory_any_more() {
+    let runs = [rank(0, "a", 0, 2, 1, 50), rank(1, "a", 2, 2, 1, 60)];
+    let job = merged(&runs, &[&[50, 50], &[60, 60]]);
+    // The second began when the first had ended: within one cell of 10 ms they never overlap by more.
+    let peak = whole(job.summary.combined.get(Metric::RssBytes, Stat::Max)).expect("a peak");
+    assert_eq!(peak, 60);
+    assert_eq!(job.summary.run.wall_ns, Some(4 * SECOND_NS));
+}
+
+#[test]
+fn ranks_that_are_missing_killed_or_without_an_end_are_named() {
+    let mut runs = vec![rank(0, "a", 0, 4, 8, 1), rank(1, "a", 0, 1, 2, 1), rank(2, "b", 0, 2, 2, 1)];
+    runs[1].summary.verdict = jobmeter_model::Verdict {
+        kind: "signaled".into(),
+        exit_code: None,
+        signal: Some(9),
+        ..verdict("killed by signal 9")
+    };
+    runs[2].summary.verdict =
+        jobmeter_model::Verdict { kind: "crashed".into(), exit_code: None, ..verdict("?") };
+    let job = merged(&runs, &[&[1], &[1], &[1]]);
+    assert_eq!(job.missing_ranks, [3]);
+    let text = &job.summary.verdict.text;
+    for part in [
+        "1 of 4 ranks were killed: 1 (killed by signal 9)",
+        "1 of 4 ranks have a record without an end: 2",
+        "1 of 4 ranks left no record: 3",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert_eq!((job.summary.verdict.kind.as_str(), job.summary.verdict.signal), ("signaled", Some(9)));
+    let cpu = &job.summary.combined["cpu_ns"];
+    assert_eq!((whole(Some(cpu)), cpu.quality), (Some(12 * SECOND_NS), Quality::LowerBound));
+    let shown = job_text(&job);
+    assert!(shown.contains("3      left no record") && shown.contains("its record has no end"), "{shown}");
+    assert!(seff(&job).contains("State: FAILED (a task was killed)"), "{}", seff(&job));
+}
+
+fn verdict(text: &str) -> jobmeter_model::Verdict {
+    let json = serde_json::json!({"kind": "exited", "exit_code": 0, "text": text});
+    serde_json::from_value(json).expect("a verdict")
+}
+
+#[test]
+fn seff_says_what_slurm_would() {
+    let runs = [rank(0, "a", 0, 100, 100, 500), rank(1, "a", 0, 100, 50, 500)];
+    let mut job = merged(&runs, &[&[300], &[200]]);
+    job.missing_ranks.clear();
+    let text = seff(&job);
+    for line in [
+        "Job ID: 4711",
+        "State: COMPLETED (exit code 0)",
+        "CPU Utilized: 00:02:30",
+        "CPU Efficiency: 37.50% of 00:06:40 core-walltime",
+        "Job Wall-clock time: 00:01:40",
+        "Memory Efficiency: 50.00% of 1.00 kB (the machines)",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn hundreds_of_ranks_are_shortened_to_what_stands_out() {
+    let mut runs: Vec<RankRun> = (0..200).map(|number| rank(number, "a", 0, 4, 1, 1)).collect();
+    runs[150].summary.verdict = jobmeter_model::Verdict {
+        kind: "signaled".into(),
+        exit_code: None,
+        signal: Some(11),
+        ..verdict("killed by signal 11")
+    };
+    let memory = vec![&[1_u64][..]; 200];
+    let job = merged(&runs, &memory);
+    let text = job_text(&job);
+    assert!(text.lines().count() < 30 && text.contains("\n150 ") && text.contains("of 200 ranks"), "{text}");
+}

@@ -1,0 +1,91 @@
+//! Which job of many processes a run is a part of.
+
+use serde::{Deserialize, Serialize};
+
+/// The place of a run in a job that a scheduler or a launcher started, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobInfo {
+    /// Who gave the identifier: `slurm`, `flux`, `lsf`, `pbs`, `sge`, `htcondor`, `kubernetes`, `aws-batch`, `ray`,
+    /// `dask`, `open-mpi`, `pmix`, `mpich`, `torchrun`, or `user` for `--job`.
+    pub scheduler: String,
+    /// The same for all ranks of one job. Hostile text.
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array_index: Option<u64>,
+    /// From 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    /// From 0, among the ranks of one node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local_rank: Option<u32>,
+    /// How many ranks there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world_size: Option<u32>,
+    /// As the scheduler calls the node; the host's own name is in the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// How often the job was started before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+}
+
+impl JobInfo {
+    /// Whether the run is one of several that belong together.
+    pub fn is_rank_of_many(&self) -> bool {
+        self.rank.is_some() && self.world_size != Some(1)
+    }
+
+    /// The same for all runs that are merged into one: job, step, array index and attempt.
+    pub fn group(&self) -> String {
+        let mut group = format!("{}-{}", self.scheduler, self.id);
+        for (mark, part) in [("s", self.step.clone()), ("a", self.array_index.map(|index| index.to_string()))]
+        {
+            if let Some(part) = part {
+                group += &format!(".{mark}{part}");
+            }
+        }
+        if let Some(attempt) = self.attempt.filter(|attempt| *attempt > 0) {
+            group += &format!(".r{attempt}");
+        }
+        group
+    }
+
+    /// Whether the text behind `job:` means this job: its identifier, or scheduler and identifier, with a step or
+    /// without.
+    pub fn is_named(&self, name: &str) -> bool {
+        let name = name.strip_prefix(&format!("{}:", self.scheduler)).unwrap_or(name);
+        let with = |separator: &str, part: Option<String>| {
+            part.is_some_and(|part| name == format!("{}{separator}{part}", self.id))
+        };
+        name == self.id
+            || with(".", self.step.clone())
+            || with("_", self.array_index.map(|index| index.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_named_by_its_number_with_scheduler_and_step_or_without() {
+        let job = JobInfo {
+            scheduler: "slurm".into(),
+            id: "4711".into(),
+            step: Some("0".into()),
+            rank: Some(3),
+            ..JobInfo::default()
+        };
+        for name in ["4711", "slurm:4711", "4711.0", "slurm:4711.0"] {
+            assert!(job.is_named(name), "{name}");
+        }
+        for name in ["471", "4711.1", "pbs:4711", "", "47110"] {
+            assert!(!job.is_named(name), "{name}");
+        }
+        assert_eq!(job.group(), "slurm-4711.s0");
+        assert!(job.is_rank_of_many());
+        assert!(!JobInfo { world_size: Some(1), ..job }.is_rank_of_many());
+    }
+}
