@@ -9,36 +9,73 @@ use jobmeter_model::{Column, EntityKind, Metric, Scope};
 type DeviceFigure = (Metric, fn(&DeviceReading) -> Option<u64>, &'static str);
 type ScopeFigure = (Metric, fn(&ScopeReading) -> Option<u64>, &'static str);
 
-const DEVICE: &[DeviceFigure] = &[
-    (Metric::GpuMemoryBytes, |r| r.memory_used_bytes, "memory_used_bytes"),
-    (Metric::GpuMemoryTotalBytes, |r| r.memory_total_bytes, "memory_used_bytes"),
-    (Metric::GpuMemoryFreeBytes, |r| r.memory_free_bytes, "memory_used_bytes"),
-    (Metric::GpuBusyPpm, |r| r.busy_ppm, "busy_ppm"),
-    (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm, "memory_busy_ppm"),
-    (Metric::GpuPowerMw, |r| r.power_mw, "power_mw"),
-    (Metric::GpuEnergyUj, |r| r.energy_uj, "power_mw"),
-    (Metric::GpuTemperatureMc, |r| r.temperature_mc, "temperature_mc"),
-    (Metric::GpuClockSmHz, |r| r.clock_sm_hz, "clock_sm_hz"),
-    (Metric::GpuClockMemoryHz, |r| r.clock_memory_hz, "clock_memory_hz"),
-    (Metric::GpuThrottleBits, |r| r.throttle_bits, "throttle_bits"),
-    (Metric::GpuPcieReceiveBytesPerS, |r| r.pcie_receive_bytes_per_s, "pcie_receive_bytes_per_s"),
-    (Metric::GpuPcieTransmitBytesPerS, |r| r.pcie_transmit_bytes_per_s, "pcie_transmit_bytes_per_s"),
-    (Metric::GpuGttBytes, |r| r.gtt_used_bytes, "gtt_used_bytes"),
-    (Metric::GpuGttTotalBytes, |r| r.gtt_total_bytes, "gtt_total_bytes"),
+const DEVICE: &[(Of, DeviceFigure)] = &[
+    (Of::All, (Metric::GpuMemoryBytes, |r| r.memory_used_bytes, "memory_used_bytes")),
+    (Of::All, (Metric::GpuMemoryTotalBytes, |r| r.memory_total_bytes, "memory_used_bytes")),
+    (Of::All, (Metric::GpuMemoryFreeBytes, |r| r.memory_free_bytes, "memory_used_bytes")),
+    (Of::All, (Metric::GpuBusyPpm, |r| r.busy_ppm, "busy_ppm")),
+    (Of::All, (Metric::GpuMemoryBusyPpm, |r| r.memory_busy_ppm, "memory_busy_ppm")),
+    (Of::Whole, (Metric::GpuPowerMw, |r| r.power_mw, "power_mw")),
+    (Of::Whole, (Metric::GpuEnergyUj, |r| r.energy_uj, "power_mw")),
+    (Of::Whole, (Metric::GpuTemperatureMc, |r| r.temperature_mc, "temperature_mc")),
+    (Of::Whole, (Metric::GpuClockSmHz, |r| r.clock_sm_hz, "clock_sm_hz")),
+    (Of::Whole, (Metric::GpuClockMemoryHz, |r| r.clock_memory_hz, "clock_memory_hz")),
+    (Of::Whole, (Metric::GpuThrottleBits, |r| r.throttle_bits, "throttle_bits")),
+    (
+        Of::Whole,
+        (Metric::GpuPcieReceiveBytesPerS, |r| r.pcie_receive_bytes_per_s, "pcie_receive_bytes_per_s"),
+    ),
+    (
+        Of::Whole,
+        (Metric::GpuPcieTransmitBytesPerS, |r| r.pcie_transmit_bytes_per_s, "pcie_transmit_bytes_per_s"),
+    ),
+    (Of::Amd, (Metric::GpuGttBytes, |r| r.gtt_used_bytes, "gtt_used_bytes")),
+    (Of::Amd, (Metric::GpuGttTotalBytes, |r| r.gtt_total_bytes, "gtt_total_bytes")),
+    (Of::Active, (Metric::GpuSmActivePpm, |r| r.sm_active_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuSmOccupancyPpm, |r| r.sm_occupancy_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuTensorPpm, |r| r.tensor_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuFp64Ppm, |r| r.fp64_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuFp32Ppm, |r| r.fp32_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuFp16Ppm, |r| r.fp16_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuDramPpm, |r| r.dram_ppm, ACTIVITY)),
+    (Of::Active, (Metric::GpuNvlinkReceiveBytesPerS, |r| r.nvlink_receive_bytes_per_s, ACTIVITY)),
+    (Of::Active, (Metric::GpuNvlinkTransmitBytesPerS, |r| r.nvlink_transmit_bytes_per_s, ACTIVITY)),
 ];
 
-/// What a MIG instance has of its own; the rest belongs to the whole GPU.
-const INSTANCE: usize = 5;
-/// The last two are of amdgpu alone.
-const COMMON: usize = DEVICE.len() - 2;
+/// The figure that a failure names where a device tells no activity.
+pub(crate) const ACTIVITY: &str = "activity";
 
-/// How many of the figures a device can have.
-fn figure_count(device: &GpuDevice) -> usize {
-    match device.driver.as_str() {
-        _ if device.mig_parent.is_some() => INSTANCE,
-        "amdgpu" => DEVICE.len(),
-        _ => COMMON,
+/// Metrics that only a device with activity figures has.
+pub(crate) fn activity_metrics() -> impl Iterator<Item = Metric> {
+    DEVICE.iter().filter(|(of, _)| *of == Of::Active).map(|(_, (metric, ..))| *metric)
+}
+
+/// Which devices can have a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    All,
+    /// Not a MIG instance: power, temperature and the like belong to the whole GPU.
+    Whole,
+    /// amdgpu alone.
+    Amd,
+    /// Where the driver tells activity.
+    Active,
+}
+
+impl Of {
+    fn fits(self, device: &GpuDevice) -> bool {
+        match self {
+            Of::All => true,
+            Of::Whole => device.mig_parent.is_none(),
+            Of::Amd => device.mig_parent.is_none() && device.driver == "amdgpu",
+            Of::Active => device.has_activity,
+        }
     }
+}
+
+/// Places in [`DEVICE`] of the figures that a device can have.
+fn places(device: &GpuDevice) -> Vec<usize> {
+    (0..DEVICE.len()).filter(|place| DEVICE[*place].0.fits(device)).collect()
 }
 
 const SCOPE: &[ScopeFigure] = &[
@@ -64,8 +101,8 @@ pub struct Layout {
     selected: Vec<usize>,
     /// A MIG GPU and its instances hold the same memory: count the GPU, not the instances, in machine sums.
     in_sum: Vec<bool>,
-    /// Per device: so many of the figures.
-    counts: Vec<usize>,
+    /// Per device: places in [`DEVICE`] of the figures that it can have.
+    places: Vec<Vec<usize>>,
     /// Per device and figure.
     told: Vec<Told>,
     scope_told: Vec<Told>,
@@ -105,10 +142,11 @@ impl Layout {
         }
         for &index in &selected {
             let device = &devices[index];
-            let figures = &DEVICE[..figure_count(device)];
+            let figures: Vec<DeviceFigure> =
+                places(device).into_iter().map(|place| DEVICE[place].1).collect();
             let entity = |scope, metric| Column::entity(scope, metric, EntityKind::Gpu, &device.uuid);
             columns.extend(figures.iter().map(|(metric, ..)| entity(Scope::System, *metric)));
-            names.extend(figures.iter().map(|(.., name)| name));
+            names.extend(figures.iter().map(|(.., name)| *name));
             for scope in Scope::JOB {
                 columns.extend(SCOPE.iter().map(|(metric, ..)| entity(scope, *metric)));
                 names.extend(SCOPE.iter().map(|(.., name)| name));
@@ -118,7 +156,7 @@ impl Layout {
             columns,
             figures: names,
             in_sum: devices.iter().map(|device| !parent_selected(device)).collect(),
-            counts: devices.iter().map(figure_count).collect(),
+            places: devices.iter().map(places).collect(),
             selected,
             told: vec![Told::NotYet; devices.len() * DEVICE.len()],
             scope_told: vec![Told::NotYet; devices.len() * SCOPE.len()],
@@ -126,7 +164,7 @@ impl Layout {
     }
 
     pub(crate) fn device_count(&self) -> usize {
-        self.counts.len()
+        self.places.len()
     }
 
     pub fn columns(&self) -> &[Column] {
@@ -143,7 +181,7 @@ impl Layout {
 
     /// Appends one value per column, in their order. A snapshot of another device list gives `None` only.
     pub fn values(&mut self, snapshot: &GpuSnapshot, out: &mut Vec<Option<u64>>) {
-        if snapshot.readings.len() != self.counts.len() || snapshot.scopes.len() != self.counts.len() {
+        if snapshot.readings.len() != self.places.len() || snapshot.scopes.len() != self.places.len() {
             out.extend(self.columns.iter().map(|_| None));
             return;
         }
@@ -157,7 +195,8 @@ impl Layout {
             }
         }
         for &index in &self.selected {
-            out.extend(DEVICE[..self.counts[index]].iter().map(|(_, get, _)| get(&snapshot.readings[index])));
+            let places = &self.places[index];
+            out.extend(places.iter().map(|place| DEVICE[*place].1.1(&snapshot.readings[index])));
             for reading in &snapshot.scopes[index] {
                 out.extend(SCOPE.iter().map(|(_, get, _)| get(reading)));
             }
@@ -176,7 +215,7 @@ impl Layout {
             let uuid = snapshot.devices.get(index).map(|device| device.uuid.as_str());
             let fails =
                 |name: &str| snapshot.failures.iter().any(|f| f.figure == name && f.uuid.as_deref() == uuid);
-            for (figure, (_, get, name)) in DEVICE.iter().enumerate() {
+            for (figure, (_, (_, get, name))) in DEVICE.iter().enumerate() {
                 let is_there = get(&snapshot.readings[index]).is_some();
                 self.told[index * DEVICE.len() + figure].update(is_there, || fails(name));
             }
@@ -188,10 +227,10 @@ impl Layout {
     }
 
     fn machine_sum(&self, snapshot: &GpuSnapshot, metric: Metric) -> Option<u64> {
-        let figure = DEVICE.iter().position(|(known, ..)| *known == metric)?;
+        let figure = DEVICE.iter().position(|(_, (known, ..))| *known == metric)?;
         let parts = self.selected.iter().filter(|&&index| self.in_sum[index]);
         let told = parts.filter(|&&index| self.told[index * DEVICE.len() + figure] != Told::Never);
-        sum(told.map(|&index| DEVICE[figure].1(&snapshot.readings[index])))
+        sum(told.map(|&index| DEVICE[figure].1.1(&snapshot.readings[index])))
     }
 
     fn scope_sum(&self, snapshot: &GpuSnapshot, scope: usize, figure: usize) -> Option<u64> {

@@ -29,6 +29,8 @@ pub struct GpuDevice {
     pub selected: bool,
     /// How `energy_uj` comes about: `driver counter` or `integrated power`.
     pub energy_method: Option<&'static str>,
+    /// The driver tells activity (GPM) of it.
+    pub has_activity: bool,
     /// The device's only process was taken for the job's: its number could not be translated.
     pub is_guessed: bool,
 }
@@ -89,6 +91,23 @@ pub struct DeviceReading {
     pub throttle_bits: Option<u64>,
     pub pcie_receive_bytes_per_s: Option<u64>,
     pub pcie_transmit_bytes_per_s: Option<u64>,
+    pub nvlink_receive_bytes_per_s: Option<u64>,
+    pub nvlink_transmit_bytes_per_s: Option<u64>,
+    /// Activity by GPM, over at least 100 ms.
+    pub sm_active_ppm: Option<u64>,
+    pub sm_occupancy_ppm: Option<u64>,
+    pub tensor_ppm: Option<u64>,
+    pub fp64_ppm: Option<u64>,
+    pub fp32_ppm: Option<u64>,
+    pub fp16_ppm: Option<u64>,
+    pub dram_ppm: Option<u64>,
+    /// ECC errors since the first sample.
+    pub ecc_corrected: Option<u64>,
+    pub ecc_uncorrected: Option<u64>,
+    /// XIDs since the first sample; unknown where the driver reports no events.
+    pub xid_events: Option<u64>,
+    /// The driver's own peak of one process of the job, where accounting mode is on.
+    pub accounted_peak_bytes: Option<u64>,
     /// The driver said that the device is gone.
     pub lost: bool,
     /// The card sleeps and was not asked.

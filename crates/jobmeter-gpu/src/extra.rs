@@ -4,6 +4,7 @@ use crate::columns::Layout;
 use crate::config::GpuConfig;
 use crate::device::GpuDevice;
 use crate::error::GpuError;
+use crate::health::{self, Health};
 use crate::identity::Member;
 use crate::idle::Idleness;
 use crate::monitor::{GpuMonitor, Listing, Stopped};
@@ -11,10 +12,12 @@ use crate::powercap::Powercap;
 use crate::snapshot::{GpuSnapshot, Status};
 use crate::throttle::Throttling;
 use crate::used::{Use, Uses};
+use jobmeter_engine::linux::sys::monotonic_ns;
 use jobmeter_engine::meter::{Extra, Member as EngineMember};
 use jobmeter_model::WarningKind;
 use jobmeter_model::metric::{Column, Metric, Scope};
 use jobmeter_model::summary::{EntityFigures, Figure, Figures, Source, Warning};
+use jobmeter_model::units::format_duration_ns;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +39,9 @@ pub struct GpuExtra {
     use_of: Uses,
     throttling: Throttling,
     idleness: Idleness,
+    health: Health,
+    /// When it was started, on the monotonic clock: warnings say how long after.
+    started_ns: u64,
     warned: usize,
     /// Kinds of trouble with the driver that were warned of.
     told_trouble: Vec<WarningKind>,
@@ -55,6 +61,8 @@ impl GpuExtra {
             use_of: Uses::default(),
             throttling: Throttling::default(),
             idleness: Idleness::default(),
+            health: Health::default(),
+            started_ns: monotonic_ns(),
             warned: 0,
             told_trouble: Vec::new(),
             warnings: Vec::new(),
@@ -66,14 +74,24 @@ impl GpuExtra {
         self.monitor.as_ref().map(GpuMonitor::listing)
     }
 
+    /// With its time: trouble is looked for in logs by the moment.
+    fn warn(&mut self, kind: &str, text: &str, at_ns: u64) {
+        let after = format_duration_ns(at_ns.saturating_sub(self.started_ns));
+        self.warnings.push(Warning { kind: kind.into(), text: format!("{text} ({after} after the start)") });
+    }
+
     fn take(&mut self, snapshot: Arc<GpuSnapshot>) {
         let is_new = self.latest.as_ref().is_none_or(|(known, _)| known.sequence != snapshot.sequence);
         if is_new {
             self.use_of.take(&snapshot);
-            self.throttling.take(&snapshot);
+            let held = self.throttling.take(&snapshot);
+            for (kind, text) in held {
+                self.warn(kind, &text, snapshot.monotonic_ns);
+            }
             self.idleness.take(&snapshot);
+            self.health.take(&snapshot);
             for warning in snapshot.warnings.iter().skip(self.warned) {
-                self.warnings.push(Warning { kind: warning.kind.into(), text: warning.text.clone() });
+                self.warn(warning.kind, &warning.text, warning.monotonic_ns);
             }
             self.warned = snapshot.warnings.len();
             self.latest = Some((snapshot, Instant::now()));
@@ -212,6 +230,10 @@ impl GpuExtra {
                 let mut figures = missing(self, layout, snapshot, device);
                 figures.extend(self.throttling.figures(index));
                 figures.extend(self.idleness.figures(index, device));
+                figures.extend(self.health.figures(index));
+                if !device.has_activity && device.driver == "nvml" {
+                    figures.extend(health::missing_activity(snapshot, &device.uuid));
+                }
                 EntityFigures { name: device.uuid.clone(), figures, facts }
             })
             .collect()

@@ -120,6 +120,7 @@ mod tests {
             visible: None,
             selected: true,
             energy_method: None,
+            has_activity: false,
             is_guessed: false,
         }
     }

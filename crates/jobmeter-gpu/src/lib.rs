@@ -20,6 +20,7 @@ mod error;
 mod extra;
 mod gather;
 mod hash;
+mod health;
 mod identity;
 mod idle;
 mod kfd;

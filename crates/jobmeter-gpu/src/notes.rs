@@ -30,7 +30,8 @@ impl Notes {
     }
 
     pub(crate) fn warn(&mut self, kind: &'static str, text: String) {
-        Arc::make_mut(&mut self.warnings).push(GpuWarning { kind, text });
+        let monotonic_ns = jobmeter_engine::linux::sys::monotonic_ns();
+        Arc::make_mut(&mut self.warnings).push(GpuWarning { kind, text, monotonic_ns });
     }
 
     pub(crate) fn failures(&self) -> Arc<Vec<Failure>> {

@@ -17,11 +17,17 @@ const NVML: &[Row] = &[
     ("gpu_clocks_held", "NVML: clocks event reasons at each sample"),
     ("gpu_throttle_bits", "NVML: clocks event reasons at each sample"),
     ("gpu_clock", "NVML: clock info"),
-    ("gpu_pcie", "NVML: PCIe throughput, read about once a second"),
+    ("gpu_pcie", "NVML: GPM, else PCIe throughput, read about once a second"),
+    ("gpu_xid", "NVML: events since the first sample"),
+    ("gpu_ecc", "NVML: total ECC errors since the first sample"),
+    ("gpu_", "NVML: GPM"),
 ];
 
-const NVML_JOB: &[Row] =
-    &[("gpu_memory_bytes", "NVML: process lists"), ("gpu_", "NVML: process utilisation")];
+const NVML_JOB: &[Row] = &[
+    ("gpu_accounted", "NVML: accounting mode"),
+    ("gpu_memory_bytes", "NVML: process lists"),
+    ("gpu_", "NVML: process utilisation"),
+];
 
 const DRM: &[Row] = &[
     ("gpu_idle_", "fdinfo of the job's descriptors at each sample, for the time since the sample before"),

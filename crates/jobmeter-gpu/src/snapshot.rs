@@ -59,6 +59,8 @@ pub struct Failure {
 pub struct GpuWarning {
     pub kind: &'static str,
     pub text: String,
+    /// CLOCK_MONOTONIC when it was noticed.
+    pub monotonic_ns: u64,
 }
 
 /// A user of a device that belongs to the job: an NVML process entry or a DRM client. Owners are the

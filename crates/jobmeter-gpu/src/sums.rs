@@ -43,6 +43,7 @@ const UNTOLD: &str = "whether the job used this GPU is not known";
 /// Regrades maximum and mean of each job scope. Call it before anything is derived from them.
 pub(crate) fn grade(summary: &mut Summary) {
     add_causes(&mut summary.gpus, &summary.sources);
+    summary.gpus.iter_mut().for_each(raise_to_accounts);
     for gpu in
         summary.gpus.iter_mut().filter(|gpu| gpu.facts.get("used").is_some_and(|used| used == "unknown"))
     {
@@ -72,6 +73,19 @@ pub(crate) fn grade(summary: &mut Summary) {
                 LEVELS.into_iter().for_each(|stat| regrade(figures.get_mut(metric, stat), &doubt));
             }
         }
+    }
+}
+
+/// The driver's own peak of one process of the job, where samples have missed it: a lower bound of the job's.
+fn raise_to_accounts(gpu: &mut EntityFigures) {
+    let job = Scope::Combined;
+    let accounted = gpu.figures.of(job, Metric::GpuAccountedPeakBytes, Stat::Total).and_then(Figure::as_u64);
+    let Some(accounted) = accounted else { return };
+    let known = gpu.figures.of(job, Metric::GpuMemoryBytes, Stat::Max).and_then(Figure::as_u64);
+    if known.is_none_or(|known| known < accounted) {
+        let reason = "NVML: accounting mode, the peak of one process; the samples saw less";
+        let figure = Figure::int(accounted, Quality::LowerBound).because(reason);
+        gpu.figures.set_of(job, Metric::GpuMemoryBytes, Stat::Max, figure);
     }
 }
 

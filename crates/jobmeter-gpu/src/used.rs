@@ -72,7 +72,12 @@ fn at_sample(snapshot: &GpuSnapshot, index: usize) -> Use {
     let job = &scopes[2];
     // Whoever is on NVIDIA's list has a context there; a DRM descriptor may be opened just to look.
     let is_listed = device.driver == "nvml" && snapshot.clients.iter().any(|client| client.device == index);
-    if is_listed || job.memory_bytes.is_some_and(|bytes| bytes > 0) || job.busy_ppm.is_some_and(|ppm| ppm > 0)
+    let is_accounted =
+        snapshot.readings.get(index).is_some_and(|reading| reading.accounted_peak_bytes.is_some());
+    if is_listed
+        || is_accounted
+        || job.memory_bytes.is_some_and(|bytes| bytes > 0)
+        || job.busy_ppm.is_some_and(|ppm| ppm > 0)
     {
         return Use::Yes;
     }

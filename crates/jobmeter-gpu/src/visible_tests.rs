@@ -16,6 +16,7 @@ fn device(brand: Brand, index: u32, uuid: &str, name: &str, parent: Option<(&str
         visible: None,
         selected: true,
         energy_method: None,
+        has_activity: false,
         is_guessed: false,
     }
 }

@@ -136,6 +136,12 @@ open_list! {
         GpuLost = "gpu_lost",
         /// A GPU needs a reset.
         GpuResetRequired = "gpu_reset_required",
+        /// A GPU has reported an error by number.
+        GpuXid = "gpu_xid",
+        /// A GPU had memory errors, or rows of its memory wait for a reset.
+        GpuEcc = "gpu_ecc",
+        /// Heat, the hardware or a power brake held a GPU's clocks down.
+        GpuSlowed = "gpu_slowed",
     }
 }
 

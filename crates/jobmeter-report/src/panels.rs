@@ -125,6 +125,9 @@ const SPECS: &[Spec] = &[
             line(S::Combined, M::GpuBusyPpm, "Job, all GPUs", Job, true),
             each(M::GpuBusyPpm, "", Other(0), true),
             each(M::GpuMemoryBusyPpm, "memory controller", Other(3), false),
+            each(M::GpuSmActivePpm, "multiprocessors active", Other(1), false),
+            each(M::GpuTensorPpm, "tensor cores", Other(2), false),
+            each(M::GpuDramPpm, "memory bandwidth", Other(4), false),
         ],
     },
     Spec {

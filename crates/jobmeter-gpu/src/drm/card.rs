@@ -143,6 +143,7 @@ impl Card {
             visible: None,
             selected: true,
             energy_method: None,
+            has_activity: false,
             is_guessed: false,
         };
         let card = Card {

@@ -1,7 +1,7 @@
 //! Safe calls into NVML: each returns its figure or the fault with the name of the function.
 
 use super::sys::{self, Device, Progress, Symbols};
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -268,6 +268,95 @@ impl Api {
             }
             other => other,
         }
+    }
+
+    /// Whether the device tells activity.
+    pub(super) fn has_gpm(&self, device: Device) -> Result<bool, Fault> {
+        let mut support = sys::GpmSupport { version: 1, supported: 0 };
+        call!(self, gpm_support, device, &mut support).map(|()| support.supported != 0)
+    }
+
+    pub(super) fn gpm_alloc(&self) -> Result<*mut c_void, Fault> {
+        let mut sample = std::ptr::null_mut();
+        call!(self, gpm_alloc, &mut sample).map(|()| sample)
+    }
+
+    /// Of the GPU, or of one of its GPU instances.
+    pub(super) fn gpm_sample(
+        &self,
+        device: Device,
+        instance: Option<u32>,
+        sample: *mut c_void,
+    ) -> Result<(), Fault> {
+        match instance {
+            Some(instance) => call!(self, gpm_instance_sample, device, instance, sample),
+            None => call!(self, gpm_sample, device, sample),
+        }
+    }
+
+    pub(super) fn gpm_metrics(&self, request: &mut sys::GpmRequest) -> Result<(), Fault> {
+        call!(self, gpm_metrics, &mut *request)
+    }
+
+    pub(super) fn event_set(&self) -> Result<*mut c_void, Fault> {
+        let mut set = std::ptr::null_mut();
+        call!(self, event_set, &mut set).map(|()| set)
+    }
+
+    /// Asks for those of the events that the device can tell; which.
+    pub(super) fn register_events(
+        &self,
+        device: Device,
+        wanted: u64,
+        set: *mut c_void,
+    ) -> Result<u64, Fault> {
+        let mut kinds = 0;
+        call!(self, event_types, device, &mut kinds)?;
+        match kinds & wanted {
+            0 => Ok(0),
+            kinds => call!(self, event_register, device, kinds, set).map(|()| kinds),
+        }
+    }
+
+    /// The next event that has happened; does not wait for one.
+    pub(super) fn next_event(&self, set: *mut c_void) -> Option<sys::EventData> {
+        let (device, instances) = (std::ptr::null_mut(), u32::MAX);
+        let mut data =
+            sys::EventData { device, kind: 0, data: 0, gpu_instance: instances, compute_instance: instances };
+        call!(self, event_wait, set, &mut data, 0).ok().map(|()| data)
+    }
+
+    /// Since the driver was loaded.
+    pub(super) fn ecc_errors(&self, device: Device, uncorrected: bool) -> Result<u64, Fault> {
+        const VOLATILE: c_uint = 0;
+        let mut count = 0;
+        call!(self, ecc_total, device, c_uint::from(uncorrected), VOLATILE, &mut count).map(|()| count)
+    }
+
+    /// Whether rows of its memory wait for a reset to be remapped, and whether a remapping has failed.
+    pub(super) fn row_troubles(&self, device: Device) -> Result<(bool, bool), Fault> {
+        let (mut corrected, mut uncorrected, mut pending, mut failed) = (0, 0, 0, 0);
+        call!(self, remapped_rows, device, &mut corrected, &mut uncorrected, &mut pending, &mut failed)?;
+        Ok((pending != 0, failed != 0))
+    }
+
+    pub(super) fn has_accounting(&self, device: Device) -> bool {
+        let mut mode = 0;
+        call!(self, accounting_mode, device, &mut mode).is_ok() && mode == 1
+    }
+
+    pub(super) fn accounting_pids(&self, device: Device, into: &mut Vec<c_uint>) -> Result<(), Fault> {
+        let symbol = &self.symbols.accounting_pids;
+        let Some(function) = symbol.function else {
+            return Err(Fault { call: symbol.name, code: sys::FUNCTION_NOT_FOUND });
+        };
+        // SAFETY: count and buffer are handed over as the header asks.
+        self.fill(symbol.name, into, |count, data| unsafe { function(device, count, data) })
+    }
+
+    pub(super) fn accounting_stats(&self, device: Device, pid: u32) -> Result<sys::AccountingStats, Fault> {
+        let mut stats = sys::AccountingStats::default();
+        call!(self, accounting_stats, device, pid, &mut stats).map(|()| stats)
     }
 
     /// Calls with the buffer that there is and grows it when the driver asks for more.

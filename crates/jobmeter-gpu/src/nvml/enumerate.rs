@@ -1,9 +1,13 @@
 //! Finding the NVIDIA devices, MIG instances included.
 
+use super::accounting::Accounts;
+use super::activity::Activity;
 use super::api::{Api, Fault};
+use super::health::{Events, Health};
 use super::sys::{self, Progress};
 use super::{Found, NvmlSource, Unit};
 use crate::asleep;
+use crate::columns::ACTIVITY;
 use crate::config::Brand;
 use crate::device::GpuDevice;
 use crate::energy::EnergyMeter;
@@ -27,8 +31,9 @@ impl NvmlSource {
             .driver_version()
             .map_err(|fault| notes.fail(ALL_DEVICES, None, "driver_version", || fault.reason()))
             .ok();
+        let events = Events::open(&api);
         let mut source =
-            NvmlSource { api, units: Vec::new(), pcie_due: Instant::now(), processes: Vec::new() };
+            NvmlSource { api, units: Vec::new(), events, pcie_due: Instant::now(), processes: Vec::new() };
         for index in 0..count {
             let handle = match source.api.handle(index) {
                 Ok(handle) => handle,
@@ -50,6 +55,9 @@ impl NvmlSource {
             parent.unit.power = status.filter(|file| file.exists());
             let parent_uuid = parent.device.uuid.clone();
             let mig = parent.device.mig_enabled;
+            parent.unit.health = source.events.register(&source.api, handle);
+            parent.unit.accounts = source.api.has_accounting(handle).then(Accounts::default);
+            source.find_activity(&mut parent, handle, None);
             let slot = source.adopt(parent, devices, notes);
             if mig {
                 let instances = source.api.mig_handles(handle).unwrap_or_else(|fault| {
@@ -60,8 +68,12 @@ impl NvmlSource {
                     unit.lists_by_instance = !instances.is_empty();
                 }
                 for instance in instances {
-                    let found =
+                    let mut found =
                         source.describe(instance, index, Some(parent_uuid.clone()), driver_version.clone());
+                    let instance = found.device.mig_ids.map(|(gpu, _)| gpu);
+                    if instance.is_some() {
+                        source.find_activity(&mut found, handle, instance);
+                    }
                     source.adopt(found, devices, notes);
                 }
             }
@@ -83,6 +95,19 @@ impl NvmlSource {
         devices.push(found.device);
         self.units.push(found.unit);
         slot
+    }
+
+    /// Whether the device tells activity, or why not.
+    fn find_activity(&self, found: &mut Found, handle: sys::Device, instance: Option<u32>) {
+        match Activity::open(&self.api, handle, instance) {
+            Ok(activity) => {
+                found.device.has_activity = activity.is_some();
+                found.unit.activity = activity;
+            }
+            // An older device or driver has none: that is no failure.
+            Err(Fault { code: sys::NOT_SUPPORTED | sys::FUNCTION_NOT_FOUND, .. }) => {}
+            Err(fault) => found.missing.push((ACTIVITY, fault)),
+        }
     }
 
     fn describe(
@@ -118,6 +143,7 @@ impl NvmlSource {
             visible: None,
             selected: true,
             energy_method: None,
+            has_activity: false,
             is_guessed: false,
         };
         let unit = Unit {
@@ -135,6 +161,9 @@ impl NvmlSource {
             shares: Vec::new(),
             energy: EnergyMeter::default(),
             pcie: None,
+            activity: None,
+            health: Health::default(),
+            accounts: None,
         };
         Found { device, unit, missing }
     }

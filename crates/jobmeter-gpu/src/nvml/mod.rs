@@ -1,7 +1,10 @@
 //! NVIDIA devices through NVML: list them once, then read each of them per sample.
 
+mod accounting;
+mod activity;
 mod api;
 mod enumerate;
+mod health;
 mod pcie;
 mod sample;
 mod sys;
@@ -50,6 +53,10 @@ struct Unit {
     shares: Vec<OwnShare>,
     energy: EnergyMeter,
     pcie: Option<Pcie>,
+    activity: Option<activity::Activity>,
+    health: health::Health,
+    /// Where accounting mode is on.
+    accounts: Option<accounting::Accounts>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +69,7 @@ struct Pcie {
 pub(crate) struct NvmlSource {
     api: Api,
     units: Vec<Unit>,
+    events: health::Events,
     /// No PCIe reading before this.
     pcie_due: Instant,
     processes: Vec<sys::Process>,

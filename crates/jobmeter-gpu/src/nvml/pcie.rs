@@ -1,4 +1,4 @@
-//! PCIe throughput. The driver counts for 20 ms before it answers each reading, so only a small part of the time is
+//! PCIe throughput, where GPM does not tell it. The driver counts for 20 ms before it answers each reading, so only a small part of the time is
 //! spent on them: one device after the other, each at most once a second.
 
 use super::{NvmlSource, Pcie};
@@ -40,6 +40,7 @@ impl NvmlSource {
             .iter_mut()
             .filter(|unit| {
                 !unit.is_instance
+                    && unit.activity.is_none()
                     && !unit.lost
                     && !unit.asleep
                     && unit.pcie.is_none_or(|pcie| is_due(pcie.at))

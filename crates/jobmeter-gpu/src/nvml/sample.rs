@@ -6,6 +6,7 @@ use super::window::{Heard, Level, Look};
 use super::{NvmlSource, OwnShare, Unit};
 use crate::asleep;
 use crate::attribute::Coverage;
+use crate::columns::ACTIVITY;
 use crate::device::DeviceReading;
 use crate::gather::Gather;
 use crate::identity::{Call, Resolved};
@@ -34,12 +35,14 @@ impl NvmlSource {
             looks.push(self.read_processes(index, gather, &mut listed));
         }
         self.read_pcie(gather);
+        self.read_events(gather);
         // Only now, with every listing taken, is it asked who the processes are.
         gather.members.check();
         for (unit, look) in self.units.iter_mut().zip(looks) {
             unit.settle(look, gather);
         }
         self.attribute(&listed, gather);
+        self.read_accounts(gather);
     }
 
     fn read_device(&mut self, index: usize, gather: &mut Gather<'_>) {
@@ -89,7 +92,19 @@ impl NvmlSource {
                 look.at("clock_memory_hz", api.clock_mhz(handle, true)).map(|mhz| mhz * 1_000_000);
             reading.throttle_bits = look.at("throttle_bits", api.throttle_bits(handle));
         }
+        if let Some(activity) = &mut unit.activity {
+            look.at(ACTIVITY, activity.read(api, &mut reading));
+        }
+        let trouble = match unit.is_instance {
+            true => None,
+            false => unit.health.read(api, handle, &mut reading),
+        };
         let (lost, needs_reset) = (look.lost, look.needs_reset);
+        if let Some(trouble) = trouble {
+            let device = &gather.devices[slot];
+            let text = format!("GPU {} ({}) {}", device.index, device.uuid, trouble.text());
+            gather.notes.warn("gpu_ecc", text);
+        }
         if needs_reset && !unit.reset_told {
             unit.reset_told = true;
             let device = &gather.devices[slot];

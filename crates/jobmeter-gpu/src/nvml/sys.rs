@@ -94,6 +94,61 @@ pub(crate) struct UtilizationSample {
     pub(crate) decoder: c_uint,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct GpmSupport {
+    pub(crate) version: c_uint,
+    pub(crate) supported: c_uint,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct GpmMetric {
+    pub(crate) id: c_uint,
+    pub(crate) code: c_int,
+    pub(crate) value: f64,
+    pub(crate) names: [*const c_char; 3],
+}
+
+/// The header's array has grown with its versions; the library reads as many as `count` says.
+pub(crate) const GPM_ROOM: usize = 32;
+
+#[repr(C)]
+pub(crate) struct GpmRequest {
+    pub(crate) version: c_uint,
+    pub(crate) count: c_uint,
+    pub(crate) first: *mut c_void,
+    pub(crate) second: *mut c_void,
+    pub(crate) metrics: [GpmMetric; GPM_ROOM],
+}
+
+/// The second version; the first ends before the instances.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct EventData {
+    pub(crate) device: Device,
+    pub(crate) kind: u64,
+    pub(crate) data: u64,
+    pub(crate) gpu_instance: c_uint,
+    pub(crate) compute_instance: c_uint,
+}
+
+pub(crate) const EVENT_ECC_SINGLE: u64 = 1;
+pub(crate) const EVENT_ECC_DOUBLE: u64 = 2;
+pub(crate) const EVENT_XID: u64 = 8;
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct AccountingStats {
+    pub(crate) gpu_util: c_uint,
+    pub(crate) memory_util: c_uint,
+    pub(crate) max_memory: u64,
+    pub(crate) time_ms: u64,
+    pub(crate) start_us: u64,
+    pub(crate) running: c_uint,
+    pub(crate) reserved: [c_uint; 5],
+}
+
 /// A function, or its absence under its newest name.
 #[derive(Clone, Copy)]
 pub(crate) struct Symbol<F> {
@@ -156,6 +211,21 @@ symbols! {
     mps_v3: ["nvmlDeviceGetMPSComputeRunningProcesses_v3"] (Device, *mut c_uint, *mut Process);
     mps_v2: ["nvmlDeviceGetMPSComputeRunningProcesses_v2"] (Device, *mut c_uint, *mut Process);
     mps_v1: ["nvmlDeviceGetMPSComputeRunningProcesses"] (Device, *mut c_uint, *mut ProcessV1);
+    gpm_support: ["nvmlGpmQueryDeviceSupport"] (Device, *mut GpmSupport);
+    gpm_alloc: ["nvmlGpmSampleAlloc"] (*mut *mut c_void);
+    gpm_sample: ["nvmlGpmSampleGet"] (Device, *mut c_void);
+    gpm_instance_sample: ["nvmlGpmMigSampleGet"] (Device, c_uint, *mut c_void);
+    gpm_metrics: ["nvmlGpmMetricsGet"] (*mut GpmRequest);
+    event_set: ["nvmlEventSetCreate"] (*mut *mut c_void);
+    event_types: ["nvmlDeviceGetSupportedEventTypes"] (Device, *mut u64);
+    event_register: ["nvmlDeviceRegisterEvents"] (Device, u64, *mut c_void);
+    event_wait: ["nvmlEventSetWait_v2", "nvmlEventSetWait"] (*mut c_void, *mut EventData, c_uint);
+    ecc_total: ["nvmlDeviceGetTotalEccErrors"] (Device, c_uint, c_uint, *mut u64);
+    remapped_rows: ["nvmlDeviceGetRemappedRows"]
+        (Device, *mut c_uint, *mut c_uint, *mut c_uint, *mut c_uint);
+    accounting_mode: ["nvmlDeviceGetAccountingMode"] (Device, *mut c_uint);
+    accounting_pids: ["nvmlDeviceGetAccountingPids"] (Device, *mut c_uint, *mut c_uint);
+    accounting_stats: ["nvmlDeviceGetAccountingStats"] (Device, c_uint, *mut AccountingStats);
     process_utilization: ["nvmlDeviceGetProcessUtilization"]
         (Device, *mut UtilizationSample, *mut c_uint, u64);
 }

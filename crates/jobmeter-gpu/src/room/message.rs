@@ -32,7 +32,7 @@ fields!(Owner { id, main });
 fields!(Client { device, owners, memory_bytes, busy_ppm, memory_busy_ppm });
 fields!(ScopeReading { memory_bytes, busy_ppm, memory_busy_ppm });
 fields!(Failure { uuid, figure, reason });
-fields!(GpuWarning { kind, text });
+fields!(GpuWarning { kind, text, monotonic_ns });
 fields!(GpuDevice {
     uuid,
     brand,
@@ -48,6 +48,7 @@ fields!(GpuDevice {
     visible,
     selected,
     energy_method,
+    has_activity,
     is_guessed,
 });
 fields!(DeviceReading {
@@ -66,6 +67,19 @@ fields!(DeviceReading {
     throttle_bits,
     pcie_receive_bytes_per_s,
     pcie_transmit_bytes_per_s,
+    nvlink_receive_bytes_per_s,
+    nvlink_transmit_bytes_per_s,
+    sm_active_ppm,
+    sm_occupancy_ppm,
+    tensor_ppm,
+    fp64_ppm,
+    fp32_ppm,
+    fp16_ppm,
+    dram_ppm,
+    ecc_corrected,
+    ecc_uncorrected,
+    xid_events,
+    accounted_peak_bytes,
     lost,
     asleep,
 });
@@ -124,6 +138,7 @@ mod tests {
             visible: Some(false),
             selected: true,
             energy_method: Some("driver counter"),
+            has_activity: true,
             is_guessed: true,
         };
         let id = ProcessId { pid: 7, start_ticks: u64::MAX };
@@ -141,7 +156,11 @@ mod tests {
             readings: vec![DeviceReading { power_mw: Some(1), lost: true, ..Default::default() }],
             clients: vec![client],
             scopes: vec![[ScopeReading { busy_ppm: Some(1), ..Default::default() }; 3]],
-            warnings: Arc::new(vec![GpuWarning { kind: "gpu_lost", text: "gone".to_owned() }]),
+            warnings: Arc::new(vec![GpuWarning {
+                kind: "gpu_lost",
+                text: "gone".to_owned(),
+                monotonic_ns: 5,
+            }]),
             ..GpuSnapshot::default()
         };
         let failed = GpuError::UnknownUuids { unknown: vec!["a".to_owned()], valid: vec!["b".to_owned()] };

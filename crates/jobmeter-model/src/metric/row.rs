@@ -105,6 +105,9 @@ pub(super) mod places {
     pub(crate) const NETWORK: Places = Places { device: Some((EntityKind::Network, SYSTEM)), ..MACHINE };
     /// Of each GPU alone.
     pub(crate) const GPU: Places = Places { device: Some((EntityKind::Gpu, SYSTEM)), ..NONE };
+    /// Of the job on each GPU alone.
+    pub(crate) const GPU_OF_JOB: Places =
+        Places { device: Some((EntityKind::Gpu, &[Scope::Combined])), ..NONE };
     /// Of each GPU, and their sum.
     pub(crate) const GPU_SUM: Places = Places { scopes: SYSTEM, ..GPU };
     /// The job's part is the energy of the GPUs that it used.

@@ -142,6 +142,24 @@ metrics! {
         "By the driver, measured over 20 ms at the moment it is asked.";
     GpuPcieTransmitBytesPerS, "gpu_pcie_transmit_bytes_per_s", Gauge, BytesPerSecond, GPU, LEVEL, "PCIe sent",
         "As gpu_pcie_receive_bytes_per_s.";
+    GpuNvlinkReceiveBytesPerS, "gpu_nvlink_receive_bytes_per_s", Gauge, BytesPerSecond, GPU, LEVEL, "NVLink received",
+        "NVML GPM, over all links of the device. From Hopper on.";
+    GpuNvlinkTransmitBytesPerS, "gpu_nvlink_transmit_bytes_per_s", Gauge, BytesPerSecond, GPU, LEVEL, "NVLink sent",
+        "As gpu_nvlink_receive_bytes_per_s.";
+    GpuSmActivePpm, "gpu_sm_active_ppm", Gauge, Ppm, GPU, LEVEL, "GPU multiprocessors active",
+        "NVML GPM: share of multiprocessors and time with a warp assigned, over at least 100 ms. Of the device, others' work included; from Hopper on.";
+    GpuSmOccupancyPpm, "gpu_sm_occupancy_ppm", Gauge, Ppm, GPU, LEVEL, "GPU occupancy",
+        "NVML GPM: warps in residence as a share of the most that the multiprocessors hold. Of the device; from Hopper on.";
+    GpuTensorPpm, "gpu_tensor_ppm", Gauge, Ppm, GPU, LEVEL, "GPU tensor cores active",
+        "NVML GPM: share of time that the tensor pipes issued. Of the device; from Hopper on.";
+    GpuFp64Ppm, "gpu_fp64_ppm", Gauge, Ppm, GPU, LEVEL, "GPU FP64 pipe active",
+        "NVML GPM, as gpu_tensor_ppm.";
+    GpuFp32Ppm, "gpu_fp32_ppm", Gauge, Ppm, GPU, LEVEL, "GPU FP32 pipe active",
+        "NVML GPM, as gpu_tensor_ppm.";
+    GpuFp16Ppm, "gpu_fp16_ppm", Gauge, Ppm, GPU, LEVEL, "GPU FP16 pipe active",
+        "NVML GPM, as gpu_tensor_ppm.";
+    GpuDramPpm, "gpu_dram_ppm", Gauge, Ppm, GPU, LEVEL, "GPU memory bandwidth in use",
+        "NVML GPM: share of the device memory's bandwidth. Of the device; from Hopper on.";
     EnergyPackageUj, "energy_package_uj", Counter, Microjoules, ENERGY, COUNTED, "CPU package energy",
         "powercap (RAPL), wrap-around handled; mostly readable by root only. Of the machine; the job's share is an estimate by CPU time.";
     EnergyDramUj, "energy_dram_uj", Counter, Microjoules, ENERGY, COUNTED, "DRAM energy",
@@ -158,6 +176,14 @@ metrics! {
         "Time in which the job did not compute on the GPU: each sample stands for the time since the sample before.";
     GpuIdleEnergyUj, "gpu_idle_energy_uj", Once, Microjoules, GPU, ONCE, "Energy while idle",
         "Energy of the GPU in gpu_idle_ns.";
+    GpuXidEvents, "gpu_xid_events", Once, Count, GPU, ONCE, "XIDs",
+        "NVML events since the first sample: errors that the driver reports by number.";
+    GpuEccCorrectedErrors, "gpu_ecc_corrected_errors", Once, Count, GPU, ONCE, "ECC errors, corrected",
+        "NVML: memory errors since the first sample that ECC has corrected.";
+    GpuEccUncorrectedErrors, "gpu_ecc_uncorrected_errors", Once, Count, GPU, ONCE, "ECC errors, uncorrected",
+        "NVML: memory errors since the first sample that ECC could not correct.";
+    GpuAccountedPeakBytes, "gpu_accounted_peak_bytes", Once, Bytes, GPU_OF_JOB, ONCE, "GPU RAM, peak of one process by the driver",
+        "NVML accounting mode, where it is on: the driver's own peak of the largest process of the job, also between two samples.";
     GpuClocksHeldIdleNs, "gpu_clocks_held_idle_ns", Once, Nanos, GPU, ONCE, "GPU clocks held: idle",
         "Time at whose samples NVML gave this clocks event reason.";
     GpuClocksHeldApplicationSettingNs, "gpu_clocks_held_application_setting_ns", Once, Nanos, GPU, ONCE,

@@ -20,6 +20,11 @@ const GPU: Columns = &[
     (Metric::GpuIdleNs, Stat::Total),
     (Metric::GpuIdleEnergyUj, Stat::Total),
     (Metric::GpuTemperatureMc, Stat::Max),
+    (Metric::GpuSmActivePpm, Stat::Mean),
+    (Metric::GpuTensorPpm, Stat::Mean),
+    (Metric::GpuDramPpm, Stat::Mean),
+    (Metric::GpuXidEvents, Stat::Total),
+    (Metric::GpuEccUncorrectedErrors, Stat::Total),
 ];
 const DISK: Columns = &[
     (Metric::DiskReadBytes, Stat::Total),

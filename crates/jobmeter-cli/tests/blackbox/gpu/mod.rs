@@ -1,6 +1,7 @@
 //! `jobmeter run` on machines with imaginary GPUs: NVIDIA through a library with NVML's own symbols, AMD and Intel
 //! through files in the kernel's formats. What the JSON says is held to the script, figure by figure.
 
+mod activity;
 mod asleep;
 mod choice;
 mod container;
