@@ -26,6 +26,8 @@ def main(out: Path, jobmeter: str) -> int:
     docs = ROOT / "docs"
     (out / "commands.md").write_text(commands.page(jobmeter), encoding="utf-8")
     navigation = read_navigation(docs / "README.md")
+    # Written by the program itself, and therefore not among the files of docs/.
+    next(group for group in navigation if group.title == "Use").paths.insert(0, "commands.md")
     pages = [Page.read(docs / "README.md", "index.html")]
     for group in navigation:
         for path in group.paths:
@@ -34,7 +36,7 @@ def main(out: Path, jobmeter: str) -> int:
     listed = {page.source for page in pages}
     for source in sorted(docs.rglob("*.md")):
         if source not in listed:
-            if source.parent == docs and source.name != "commands.md":
+            if source.parent == docs:
                 print(f"make-site: docs/{source.name} is not listed in docs/README.md", file=sys.stderr)
                 return 1
             if source.parent != docs:
@@ -49,7 +51,6 @@ def main(out: Path, jobmeter: str) -> int:
     (out / "search-index.js").write_text("window.searchIndex = " + json.dumps(index, ensure_ascii=False) + ";\n")
     for name in ("style.css", "search.js"):
         shutil.copy(HERE / name, out / name)
-    shutil.copytree(docs / "pictures", out / "pictures", dirs_exist_ok=True)
     dead = dead_links(out)
     for line in dead:
         print(f"make-site: {line}", file=sys.stderr)
@@ -62,8 +63,6 @@ def main(out: Path, jobmeter: str) -> int:
 def target_of(path: str) -> str:
     """The page of a Markdown file; what lies outside of docs/ gets a plain name."""
     name = re.sub(r"^(\.\./)+", "", path)
-    if name == "README.md":
-        name = "read-me.md"
     if name.endswith("/README.md"):
         name = name.replace("README.md", "index.md")
     return str(Path(name).with_suffix(".html")).replace("CONTRIBUTING", "contributing").replace("CHANGELOG", "changes")

@@ -86,7 +86,6 @@ def render(page: Page, pages: list[Page], navigation: list[Group]) -> str:
             items.append(f'<li><a href="{up}{other.target}"{mark}>{html.escape(other.title)}</a></li>')
         groups.append(f"<h2>{html.escape(group.title)}</h2><ul>{''.join(items)}</ul>")
     body = re.sub(r'href="([^"]+)"', lambda match: f'href="{address(match[1], page, by_source, up)}"', page.body)
-    body = body.replace('src="docs/pictures/', f'src="{up}pictures/')
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -117,10 +116,7 @@ def address(link: str, page: Page, by_source: dict[Path, str], up: str) -> str:
     if re.match(r"[a-z]+:", link) or link.startswith("#"):
         return link
     path, _, anchor = link.partition("#")
-    base = page.source.parent if page.source.name != "commands.md" else page.source
-    target = by_source.get((base / path).resolve())
-    if target is None and path == "commands.md":
-        target = "commands.html"
+    target = by_source.get((page.source.parent / path).resolve())
     if target is None:
         return link
     relative = os.path.relpath(target, os.path.dirname(page.target) or ".")
