@@ -236,3 +236,16 @@ def test_processes_are_ended() -> None:
     assert pid is not None
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_mistakes_are_told_in_the_words_of_the_original(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot find context for 'nope'"):
+        ResourceTracker(method="nope", autostart=False)
+    tracker = ResourceTracker(autostart=False)
+    with pytest.raises(RuntimeError, match=r"already stopped with 0 sample\(s\), cannot wait to collect the requested 2"):
+        tracker.wait_for_samples(2, timeout=0.1)
+    with ResourceTracker(interval=60) as tracker:
+        with pytest.raises(RuntimeError, match="^Timed out waiting for resource tracker to collect 5 samples$"):
+            tracker.wait_for_samples(5, timeout=0.1)
+    assert tracker.system_metrics.to_csv(str(tmp_path / "s.csv")) is None
+    assert (tmp_path / "s.csv").read_text().startswith('"timestamp",')

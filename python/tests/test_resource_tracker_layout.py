@@ -162,7 +162,7 @@ def test_report(started: List[Dict[str, Any]], tmp_path: Path, monkeypatch: pyte
     assert "<svg" in text or 'type="application/json"' in text
     assert not re.search(r"(src|href)=.?https?:", text), "the page asks nobody for anything"
     assert "Next time: 1 cores, 256 MiB of memory" in text and "This run failed" in text
-    assert "1.2 s" in text, "the CPU time of both rows"
+    assert "1.20 s" in text, "the CPU time of both rows"
     for title in ("CPU Usage", "Memory Usage", "Disk I/O Usage", "Disk Space Usage", "Network Usage", "VRAM Usage"):
         assert f"<td>{title}</td>" in text
     for series in ("Process CPU usage", "System CPU usage", "Process memory usage", "System inbound network traffic"):

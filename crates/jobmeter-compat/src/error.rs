@@ -22,7 +22,10 @@ impl CompatError {
     }
 
     pub(crate) fn io(doing: &str, path: &Path, error: std::io::Error) -> CompatError {
-        let text = format!("cannot {doing} {}: {error}", shown(path));
+        // The number of the error goes beside the text.
+        let said = error.to_string();
+        let text =
+            format!("cannot {doing} {}: {}", shown(path), said.split(" (os error").next().unwrap_or(&said));
         error
             .raw_os_error()
             .map_or(CompatError::File(text.clone()), |errno| CompatError::System { errno, text })

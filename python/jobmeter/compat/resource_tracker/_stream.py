@@ -75,7 +75,7 @@ class Stream:
         try:
             new = self._rows(self._sent)
             if len(new):
-                header, _, lines = new.to_csv().partition("\r\n")
+                header, _, lines = (new.to_csv() or "").partition("\r\n")
                 self._send(header if self._sent == 0 else "", lines)
                 self._sent += len(new)
             self._problem = None

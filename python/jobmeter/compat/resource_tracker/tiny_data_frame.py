@@ -123,7 +123,7 @@ class TinyDataFrame:
         self.columns = [columns.get(name, name) for name in self.columns]
         return self
 
-    def to_csv(self, csv_file_path: Optional[str] = None, quote_strings: bool = True) -> str:
+    def to_csv(self, csv_file_path: Optional[str] = None, quote_strings: bool = True) -> Optional[str]:
         """Write to a file, or return the text when no path is given."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC if quote_strings else csv.QUOTE_MINIMAL)
@@ -131,6 +131,7 @@ class TinyDataFrame:
         writer.writerows(zip(*self._data))
         if csv_file_path is not None:
             _engine.write_file(csv_file_path, text.getvalue().encode("utf-8"))
+            return None
         return text.getvalue()
 
     def to_dict(self) -> List[Row]:

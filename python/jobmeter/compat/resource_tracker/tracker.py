@@ -91,6 +91,11 @@ class ResourceTracker:
         if streaming_metadata is not None:
             newer["streaming_metadata"] = streaming_metadata
         warn_of(newer, stacklevel=2)
+        if method is not None:
+            # Nothing is started by it, but a name that is none is a mistake all the same.
+            from multiprocessing import get_context
+
+            get_context(method)
         self.pid = os.getpid() if pid is None else pid
         self.children = children
         self.interval = interval
@@ -205,7 +210,7 @@ class ResourceTracker:
 
     def wait_for_samples(self, n: int = 1, timeout: float = 5) -> None:
         """Block until `n` samples are there; `RuntimeError` after `timeout` seconds."""
-        if self.stop_time is not None and self.n_samples < n:
+        if not self.running and self.n_samples < n:
             raise RuntimeError(
                 f"Resource tracker has been already stopped with {self.n_samples} sample(s), "
                 f"cannot wait to collect the requested {n} sample(s)."
@@ -213,7 +218,7 @@ class ResourceTracker:
         end = time.monotonic() + timeout
         while self.n_samples < n:
             if time.monotonic() > end:
-                raise RuntimeError(f"Timed out waiting for {n} samples: {self.n_samples} after {timeout} s")
+                raise RuntimeError(f"Timed out waiting for resource tracker to collect {n} samples")
             time.sleep(min(self.interval / 4, 0.05))
 
     @property
@@ -372,7 +377,7 @@ class ResourceTracker:
 
         `endpoint_url` names a server other than Amazon's.
         """
-        return put_csv(uri, self.get_combined_metrics().to_csv(), endpoint_url, region)
+        return put_csv(uri, self.get_combined_metrics().to_csv() or "", endpoint_url, region)
 
     def dumps(self) -> str:
         return json.dumps(self.snapshot())
