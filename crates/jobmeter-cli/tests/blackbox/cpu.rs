@@ -179,3 +179,38 @@ fn the_machine_is_counted_from_the_start() {
     // The machine's clock moves in steps of 10 ms on each core, and the first look comes after a few milliseconds.
     assert!(machine >= job * 0.9, "the job used {job} of {machine} ns");
 }
+
+/// The job puts itself and a child on one CPU, where both compute for 0.3 s of it: each waits while the other runs. What
+/// the kernel says in the end is a witness from inside.
+#[test]
+fn two_that_share_a_cpu_wait_for_it() {
+    let room = Room::new("queue");
+    let script = r#"
+        spin_self() { while read -r ran _ < /proc/self/schedstat && [ "$ran" -lt 300000000 ]; do :; done; }
+        cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+        taskset -pc "$cpu" $$ > /dev/null
+        (spin_self) &
+        spin_self
+        read -r _ waited _ < /proc/self/schedstat
+        echo "waited_ns $waited" > "$1"
+        wait
+    "#;
+    let truth = room.file("truth");
+    let run = room.run(&["-i", "20ms"], &["bash", "-c", script, "bash", &truth]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let summary = run.summary();
+    let said = ["main", "descendants", "combined"].map(|scope| {
+        let figures = match scope {
+            "main" => &summary.main,
+            "descendants" => &summary.descendants,
+            _ => &summary.combined,
+        };
+        assert_eq!(figure(figures, "run_queue_wait_ns").quality, Quality::LowerBound, "{scope}");
+        value(figures, "run_queue_wait_ns")
+    });
+    let waited = room.truth_number("truth", "waited_ns");
+    eprintln!("main, descendants, both: {said:?}; the job says {waited}");
+    assert!(waited > 1.5e8, "two shared a CPU, yet the one waited {waited} ns only");
+    assert!(said[0] <= waited * 1.05 + 1e7 && said[0] >= waited * 0.5, "{} of {waited}", said[0]);
+    assert_eq!(said[0] + said[1], said[2]);
+}

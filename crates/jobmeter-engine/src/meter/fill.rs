@@ -56,6 +56,9 @@ impl Meter {
             let (main, combined) = self.since_birth();
             self.counters.base = combined;
             self.counters.base_main = main.unwrap_or_default();
+            for process in &mut self.tree.processes {
+                process.take_queue_wait_ns();
+            }
         }
     }
 
@@ -89,6 +92,25 @@ impl Meter {
                     false => self.out.row.set_counter(scope, metric, value),
                 }
             }
+        }
+        self.fill_queue_wait();
+    }
+
+    /// Adds what was read since the last tick. Once any process was read, those of whom there is none waited 0.
+    fn fill_queue_wait(&mut self) {
+        let mut grown_ns = [0; Scope::JOB.len()];
+        let mut is_any = false;
+        for process in &mut self.tree.processes {
+            let Some(wait_ns) = process.take_queue_wait_ns() else { continue };
+            is_any = true;
+            let own_scope = if process.is_main { Scope::Main } else { Scope::Descendants };
+            grown_ns[own_scope as usize] += wait_ns;
+            grown_ns[Scope::Combined as usize] += wait_ns;
+        }
+        for scope in Scope::JOB.into_iter().filter(|_| is_any) {
+            let before_ns = self.out.row.get(scope, Metric::RunQueueWaitNs).unwrap_or(0);
+            let now_ns = before_ns + grown_ns[scope as usize];
+            self.out.row.set(scope, Metric::RunQueueWaitNs, Some(now_ns));
         }
     }
 

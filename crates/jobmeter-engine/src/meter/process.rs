@@ -115,6 +115,33 @@ pub struct Process {
     keeps_all: bool,
     io_file: Option<OwnedFd>,
     status_file: Option<OwnedFd>,
+    queue: QueueWait,
+}
+
+/// Time that the main thread waited for a CPU: the second field of `/proc/PID/schedstat`. Nobody inherits it, so what
+/// was read of a process stays counted when the process ends.
+#[derive(Default)]
+struct QueueWait {
+    /// As last read; `None` before that, and where the kernel keeps no such figure.
+    last_ns: Option<u64>,
+    /// Read and not taken yet.
+    grown_ns: u64,
+    read_at_ns: u64,
+    file: Option<OwnedFd>,
+}
+
+/// All but the main process are asked this often at most.
+const QUEUE_PERIOD_NS: u64 = 1_000_000_000;
+
+impl QueueWait {
+    fn take_reading(&mut self, now_ns: u64, text: &[u8]) {
+        let field = text.split(|byte| *byte == b' ').nth(1);
+        let wait_ns = field.and_then(|field| std::str::from_utf8(field).ok()?.trim().parse::<u64>().ok());
+        let Some(wait_ns) = wait_ns else { return };
+        self.grown_ns += wait_ns.saturating_sub(self.last_ns.unwrap_or(0));
+        self.last_ns = Some(wait_ns);
+        self.read_at_ns = now_ns;
+    }
 }
 
 /// Reads `name` of `pid`, from the kept descriptor if there is one; it is kept from now on with `keep`.
@@ -193,6 +220,7 @@ impl Process {
             keeps_all: is_main,
             io_file: None,
             status_file: None,
+            queue: QueueWait::default(),
         };
         process.waited_faults = process.stat.children_faults();
         match process.read_fast(scale, buffer) {
@@ -216,8 +244,14 @@ impl Process {
 
     /// Descriptors that it holds.
     pub fn kept_files(&self) -> u64 {
-        let files =
-            [&self.statm_file, &self.stat_file, &self.children_file, &self.io_file, &self.status_file];
+        let files = [
+            &self.statm_file,
+            &self.stat_file,
+            &self.children_file,
+            &self.io_file,
+            &self.status_file,
+            &self.queue.file,
+        ];
         files.into_iter().flatten().count() as u64
     }
 
@@ -225,7 +259,7 @@ impl Process {
     pub fn close_files(&mut self) {
         self.keeps_all = false;
         (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
-        (self.io_file, self.status_file) = (None, None);
+        (self.io_file, self.status_file, self.queue.file) = (None, None, None);
     }
 
     /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
@@ -352,6 +386,17 @@ impl Process {
             self.switches = status.switches_voluntary.zip(status.switches_involuntary);
             self.ignores_children = status.ignores_children;
         }
+        let is_due = self.queue.last_ns.is_none() || now_ns >= self.queue.read_at_ns + QUEUE_PERIOD_NS;
+        if (keep || is_due || self.is_final)
+            && let Ok(text) = read_kept(&mut self.queue.file, keep, pid, "schedstat", buffer)
+        {
+            self.queue.take_reading(now_ns, text);
+        }
+    }
+
+    /// Time waiting for a CPU that was read since this was last asked; `None` where it was never read.
+    pub(crate) fn take_queue_wait_ns(&mut self) -> Option<u64> {
+        self.queue.last_ns.map(|_| std::mem::take(&mut self.queue.grown_ns))
     }
 
     /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
@@ -608,5 +653,24 @@ pub fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)
 pub fn read_thread_children(pid: i32, tid: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
     if let Ok(file) = sys::open_read(PathBuffer::task(pid, tid, "children").as_c_str()) {
         read_children_of(file.as_raw_fd(), buffer, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_in_the_queue_adds_up_and_odd_files_say_nothing() {
+        let mut queue = QueueWait::default();
+        for text in [&b""[..], b"12", b"12 x 1\n", b"12 99999999999999999999 1\n"] {
+            queue.take_reading(5, text);
+            assert_eq!((queue.last_ns, queue.read_at_ns), (None, 0), "{}", text.escape_ascii());
+        }
+        queue.take_reading(6, b"2048 700 3\n");
+        queue.take_reading(7, b"4096 900 5\n");
+        // A counter that steps back adds nothing.
+        queue.take_reading(8, b"4096 850 6\n");
+        assert_eq!((queue.last_ns, queue.grown_ns, queue.read_at_ns), (Some(850), 900, 8));
     }
 }

@@ -64,6 +64,8 @@ metrics! {
         "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
     SwitchesInvoluntary, "switches_involuntary", Counter, Count, JOB, COUNTED, "Context switches, involuntary",
         "wait4 at the end (exact); main thread's /proc/PID/status while running (lower bound).";
+    RunQueueWaitNs, "run_queue_wait_ns", Counter, Nanos, JOB, COUNTED, "Time waiting for a CPU",
+        "Second field of /proc/PID/schedstat: time that the main thread of each process could run and had no CPU. A lower bound: other threads are not in it, nor what a process waited after its last reading, once a second at most for all but the main process.";
     MemoryTotalBytes, "memory_total_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, capacity",
         "MemTotal of /proc/meminfo.";
     MemoryUsedBytes, "memory_used_bytes", Gauge, Bytes, MACHINE, LEVEL, "Memory, used",

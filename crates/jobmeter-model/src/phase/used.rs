@@ -5,12 +5,13 @@ use crate::summary::Quality;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// The counters that are shared out to phases, and the columns of the tables of phases. Those of the machine come last.
-pub(super) const COUNTERS: [(Scope, Metric, &str); 6] = [
+pub(super) const COUNTERS: [(Scope, Metric, &str); 7] = [
     (Scope::Combined, Metric::CpuNs, "cpu_ns"),
     (Scope::Combined, Metric::ReadStorageBytes, "read_storage_bytes"),
     (Scope::Combined, Metric::WriteStorageBytes, "write_storage_bytes"),
     (Scope::Combined, Metric::ReadCharsBytes, "read_chars_bytes"),
     (Scope::Combined, Metric::WriteCharsBytes, "write_chars_bytes"),
+    (Scope::Combined, Metric::RunQueueWaitNs, "run_queue_wait_ns"),
     (Scope::System, Metric::GpuEnergyUj, "system_gpu_energy_uj"),
 ];
 
