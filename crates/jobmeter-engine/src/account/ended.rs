@@ -1,6 +1,6 @@
 //! What is known of the memory of a process that has ended.
 
-use super::peaks::{Huge, PAGE_BYTES, mapped_by_faults_bytes};
+use super::peaks::{Huge, PAGE_BYTES, Parts, mapped_by_faults_bytes};
 
 /// The last readings of a process, and what the kernel said of it at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub(crate) struct LastReadings {
     /// Its mark when it was last read, and the page faults that it took afterwards.
     pub read_mark_bytes: u64,
     pub faults_after: Option<u64>,
+    /// Mapped files and shared memory when it was last read.
+    pub file_bytes: u64,
     /// Where it was a forked copy of a process that lived on.
     pub copy: Option<CopyReadings>,
 }
@@ -20,23 +22,28 @@ pub(crate) struct CopyReadings {
     /// All page faults of its life, and those after its last reading.
     pub faults: u64,
     pub faults_after: u64,
-    /// Mapped files and shared memory when it was last read.
-    pub file_bytes: u64,
+    /// Resident memory when it was last read; 0 where it never was.
+    pub rss_bytes: u64,
 }
 
 impl LastReadings {
     /// The most that it held; `None` where nothing bounds it.
-    pub(crate) fn at_most_bytes(&self, huge: Huge) -> Option<u64> {
+    pub(crate) fn at_most(&self, huge: Huge) -> Option<Parts> {
         let by_faults = self.faults_after.map(|faults| {
             self.read_mark_bytes.saturating_add(mapped_by_faults_bytes(faults, huge.since_tick_bytes))
         });
         let changed = self.copy.map(|copy| {
+            // Files that it mapped after its last reading: by its faults, and as far as its mark rose above what it had.
+            let risen_bytes =
+                self.final_mark_bytes.map_or(u64::MAX, |mark| mark.saturating_sub(copy.rss_bytes));
+            let mapped_bytes = mapped_by_faults_bytes(copy.faults_after, huge.since_tick_bytes);
             (copy.faults * PAGE_BYTES)
                 .saturating_add(huge.anon_since_start_bytes)
-                .saturating_add(copy.file_bytes)
-                .saturating_add(mapped_by_faults_bytes(copy.faults_after, huge.since_tick_bytes))
+                .saturating_add(self.file_bytes)
+                .saturating_add(mapped_bytes.min(risen_bytes))
         });
-        [self.final_mark_bytes, by_faults, changed].into_iter().flatten().min()
+        let total_bytes = [self.final_mark_bytes, by_faults, changed].into_iter().flatten().min()?;
+        Some(Parts::of(total_bytes, self.file_bytes))
     }
 }
 
@@ -48,30 +55,42 @@ mod tests {
 
     #[test]
     fn without_a_mark_or_faults_nothing_is_known() {
-        assert_eq!(
-            LastReadings { read_mark_bytes: 5, ..LastReadings::default() }.at_most_bytes(NO_HUGE),
-            None
-        );
+        assert_eq!(LastReadings { read_mark_bytes: 5, ..LastReadings::default() }.at_most(NO_HUGE), None);
     }
 
     #[test]
     fn the_smallest_bound_holds() {
         let read =
             LastReadings { read_mark_bytes: 1_000_000, faults_after: Some(3), ..LastReadings::default() };
-        assert_eq!(read.at_most_bytes(NO_HUGE), Some(1_000_000 + 3 * 65_536));
+        assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(1_000_000 + 3 * 65_536, 0)));
         let huge = Huge { since_tick_bytes: 2 << 20, anon_since_start_bytes: 0 };
-        assert_eq!(read.at_most_bytes(huge), Some(1_000_000 + 3 * 65_536 + (2 << 20)));
+        assert_eq!(read.at_most(huge), Some(Parts::of(1_000_000 + 3 * 65_536 + (2 << 20), 0)));
         let marked = LastReadings { final_mark_bytes: Some(1_050_000), ..read };
-        assert_eq!(marked.at_most_bytes(NO_HUGE), Some(1_050_000));
+        assert_eq!(marked.at_most(NO_HUGE), Some(Parts::of(1_050_000, 0)));
     }
 
     #[test]
     fn a_copy_counts_with_what_it_changed() {
-        let copy = CopyReadings { faults: 100, faults_after: 2, file_bytes: 7_000 };
-        let read =
-            LastReadings { final_mark_bytes: Some(500_000_000), copy: Some(copy), ..LastReadings::default() };
-        assert_eq!(read.at_most_bytes(NO_HUGE), Some(100 * 4096 + 7_000 + 2 * 65_536));
+        let copy = CopyReadings { faults: 100, faults_after: 2, rss_bytes: 400_000_000 };
+        let read = LastReadings {
+            final_mark_bytes: Some(500_000_000),
+            copy: Some(copy),
+            file_bytes: 7_000,
+            ..LastReadings::default()
+        };
+        assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536, 7_000)));
         let huge = Huge { since_tick_bytes: 1, anon_since_start_bytes: 10 };
-        assert_eq!(read.at_most_bytes(huge), Some(100 * 4096 + 7_000 + 2 * 65_536 + 11));
+        assert_eq!(read.at_most(huge), Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536 + 11, 7_000)));
+    }
+
+    #[test]
+    fn a_copy_whose_mark_did_not_rise_mapped_nothing_more() {
+        let copy = CopyReadings { faults: 100, faults_after: 100, rss_bytes: 500_000_000 };
+        let read =
+            |final_mark_bytes| LastReadings { final_mark_bytes, copy: Some(copy), ..LastReadings::default() };
+        let own = |mark| read(mark).at_most(NO_HUGE).map(|most| most.own_bytes);
+        assert_eq!(own(Some(500_000_000)), Some(100 * 4096));
+        assert_eq!(own(Some(500_000_123)), Some(100 * 4096 + 123));
+        assert_eq!(own(None), Some(100 * 4096 + 100 * 65_536));
     }
 }

@@ -10,6 +10,38 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 /// Moments that are kept apart; beyond it two are taken for one that is worse than both.
 const MAX_MOMENTS: usize = 64;
 
+/// The most that a process held: memory that counts as its own, and mapped files and shared memory that others may map as
+/// well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub own_bytes: u64,
+    pub file_bytes: u64,
+}
+
+impl Parts {
+    /// Of `total_bytes`, as far as they go round.
+    pub(crate) fn of(total_bytes: u64, file_bytes: u64) -> Parts {
+        let file_bytes = file_bytes.min(total_bytes);
+        Parts { own_bytes: total_bytes - file_bytes, file_bytes }
+    }
+
+    fn add(&mut self, other: Parts) {
+        self.own_bytes = self.own_bytes.saturating_add(other.own_bytes);
+        self.file_bytes = self.file_bytes.saturating_add(other.file_bytes);
+    }
+
+    fn take_off(&mut self, other: Parts) {
+        self.own_bytes = self.own_bytes.saturating_sub(other.own_bytes);
+        self.file_bytes = self.file_bytes.saturating_sub(other.file_bytes);
+    }
+
+    /// What the parts of several processes come to together, where the whole machine maps `mapped_bytes` of files.
+    fn together_bytes(&self, mapped_bytes: Option<u64>) -> u64 {
+        let file_bytes = self.file_bytes.min(mapped_bytes.unwrap_or(u64::MAX));
+        self.own_bytes.saturating_add(file_bytes)
+    }
+}
+
 /// What a process can have mapped with so many page faults; `huge_bytes` for huge pages meanwhile.
 pub(crate) fn mapped_by_faults_bytes(faults: u64, huge_bytes: u64) -> u64 {
     faults.saturating_mul(FAULT_AROUND_BYTES).saturating_add(huge_bytes)
@@ -28,6 +60,8 @@ pub(crate) struct Living {
     pub anon_at_birth_bytes: u64,
     /// The most that ticks have seen of it since the full tick before.
     pub max_rss_bytes: u64,
+    /// The least and the most that ticks have seen of its files and shared memory since then.
+    pub min_file_bytes: u64,
     pub max_file_bytes: u64,
     /// The kernel's high-water mark, read at this tick or unchanged since it was read.
     pub mark_bytes: u64,
@@ -39,18 +73,18 @@ pub(crate) struct Living {
 impl Living {
     /// The most that it can have held since the full tick before, besides what it inherited and did not change: memory of
     /// its own, and mapped files and shared memory as ticks have seen them.
-    fn at_most_bytes(&self, huge: Huge) -> (u64, u64) {
+    fn at_most(&self, huge: Huge) -> Parts {
         let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
         let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
-        let file_bytes = self.max_file_bytes.min(rss_bytes);
         if !self.is_copy {
-            return (rss_bytes - file_bytes, file_bytes);
+            return Parts::of(rss_bytes, self.min_file_bytes);
         }
         // Every page that a copy has changed or added took a fault of its own.
         let changed_bytes = (self.faults * PAGE_BYTES)
             .saturating_add(huge.anon_since_start_bytes)
             .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
-        (changed_bytes.min(rss_bytes - file_bytes), file_bytes)
+        let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
+        Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes) }
     }
 
     /// Inherited memory that its parent may have given up since: `parent_anon_bytes` is what the parent still has.
@@ -75,13 +109,13 @@ pub(crate) struct Ended {
     pub fork_ns: u64,
     pub end_ns: u64,
     /// The most that it held, where a mark or its faults tell.
-    pub at_most_bytes: Option<u64>,
+    pub at_most: Option<Parts>,
     pub is_main: bool,
 }
 
 impl Ended {
-    pub(crate) fn at_unknown_times(at_most_bytes: Option<u64>) -> Ended {
-        Ended { fork_ns: 0, end_ns: u64::MAX, at_most_bytes, is_main: false }
+    pub(crate) fn at_unknown_times(at_most: Option<Parts>) -> Ended {
+        Ended { fork_ns: 0, end_ns: u64::MAX, at_most, is_main: false }
     }
 }
 
@@ -211,11 +245,14 @@ impl Peaks {
             }
             self.note(moment);
         }
-        let living_bytes = living_at_most_bytes(&interval.living, interval.huge, interval.mapped_bytes);
+        let living = living_at_most(&interval.living, interval.huge);
         let by_faults_bytes = ended_bytes.map(|bytes| bytes.saturating_add(interval.ended_before_bytes));
         self.pending = together(&interval.ended)
-            .map(|(bounded_bytes, unbounded)| Moment {
-                certain_bytes: living_bytes.saturating_add(bounded_bytes),
+            .map(|(mut parts, unbounded)| Moment {
+                certain_bytes: {
+                    parts.add(living);
+                    parts.together_bytes(interval.mapped_bytes)
+                },
                 unbounded: (!has_unlisted).then_some(unbounded),
                 by_faults_bytes,
             })
@@ -246,15 +283,10 @@ impl Peaks {
 }
 
 /// The most that the living held together: a forked copy counts with what it changed, and what it inherited counts once,
-/// with its parent, or for the copies together where the parent no longer has it. Files and shared memory that the
-/// living map are among those that the whole machine maps, `mapped_bytes`.
-fn living_at_most_bytes(living: &[Living], huge: Huge, mapped_bytes: Option<u64>) -> u64 {
-    let (mut total_bytes, mut file_bytes) = (0, 0);
-    for (own_bytes, own_file_bytes) in living.iter().map(|process| process.at_most_bytes(huge)) {
-        total_bytes += own_bytes;
-        file_bytes += own_file_bytes;
-    }
-    total_bytes += mapped_bytes.map_or(file_bytes, |mapped_bytes| file_bytes.min(mapped_bytes));
+/// with its parent, or for the copies together where the parent no longer has it.
+fn living_at_most(living: &[Living], huge: Huge) -> Parts {
+    let mut total = Parts::default();
+    living.iter().for_each(|process| total.add(process.at_most(huge)));
     let anon_of = |pid: i32| living.iter().find(|other| other.pid == pid).map(|other| other.anon_bytes);
     let mut beyond: Vec<(i32, u64)> = Vec::new();
     for copy in living.iter().filter(|process| process.is_copy) {
@@ -264,31 +296,31 @@ fn living_at_most_bytes(living: &[Living], huge: Huge, mapped_bytes: Option<u64>
             None => beyond.push((copy.parent_pid, bytes)),
         }
     }
-    total_bytes += beyond.into_iter().map(|(_, bytes)| bytes).sum::<u64>();
-    total_bytes
+    total.own_bytes += beyond.into_iter().map(|(_, bytes)| bytes).sum::<u64>();
+    total
 }
 
 /// For each moment at which a process began: the bounds of those that lived then, and how many had none.
-fn together(ended: &[Ended]) -> impl Iterator<Item = (u64, u64)> {
-    let mut edges: Vec<(u64, bool, Option<u64>)> = ended
+fn together(ended: &[Ended]) -> impl Iterator<Item = (Parts, u64)> {
+    let mut edges: Vec<(u64, bool, Option<Parts>)> = ended
         .iter()
         .flat_map(|process| {
-            [(process.fork_ns, true, process.at_most_bytes), (process.end_ns, false, process.at_most_bytes)]
+            [(process.fork_ns, true, process.at_most), (process.end_ns, false, process.at_most)]
         })
         .collect();
     // Ends come before beginnings at the same time.
     edges.sort_unstable_by_key(|(t_ns, is_fork, _)| (*t_ns, *is_fork));
-    let (mut bytes, mut unbounded) = (0u64, 0u64);
-    let steps = edges.into_iter().filter_map(move |(_, is_fork, at_most_bytes)| {
-        match (at_most_bytes, is_fork) {
-            (Some(most), true) => bytes += most,
-            (Some(most), false) => bytes = bytes.saturating_sub(most),
+    let (mut parts, mut unbounded) = (Parts::default(), 0u64);
+    let steps = edges.into_iter().filter_map(move |(_, is_fork, at_most)| {
+        match (at_most, is_fork) {
+            (Some(most), true) => parts.add(most),
+            (Some(most), false) => parts.take_off(most),
             (None, true) => unbounded += 1,
             (None, false) => unbounded = unbounded.saturating_sub(1),
         }
-        is_fork.then_some((bytes, unbounded))
+        is_fork.then_some((parts, unbounded))
     });
-    std::iter::once((0, 0)).chain(steps)
+    std::iter::once((Parts::default(), 0)).chain(steps)
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@ fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
 }
 
 fn living_mb(living: &[Living]) -> u64 {
-    living_at_most_bytes(living, NO_HUGE, None) / MB
+    living_at_most(living, NO_HUGE).together_bytes(None) / MB
 }
 
 fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
-    Ended { fork_ns, end_ns, at_most_bytes: mb.map(|mb| mb * MB), is_main: false }
+    Ended { fork_ns, end_ns, at_most: mb.map(|mb| Parts::of(mb * MB, 0)), is_main: false }
 }
 
 fn quiet() -> Interval {
@@ -47,7 +47,7 @@ fn a_mark_of_another_time_does_not_count_now() {
     let busy = Living { faults_since: 1 << 20, ..once_large };
     assert_eq!(living_mb(&[busy]), 500, "the mark is the end of it");
     let huge = Huge { since_tick_bytes: 6 * MB, anon_since_start_bytes: 0 };
-    assert_eq!(living_at_most_bytes(&[once_large], huge, None), 26 * MB);
+    assert_eq!(living_at_most(&[once_large], huge).together_bytes(None), 26 * MB);
 }
 
 #[test]
@@ -56,7 +56,10 @@ fn a_copy_counts_with_what_it_changed() {
     let all = copy_of(1, 2, 500, 1 << 20);
     assert_eq!(living_mb(&[program(1, 500), all]), 1000, "it can have changed all");
     let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 4 * MB };
-    assert_eq!(living_at_most_bytes(&[program(1, 500), copy_of(1, 2, 500, 0)], huge, None), 504 * MB);
+    assert_eq!(
+        living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], huge).together_bytes(None),
+        504 * MB
+    );
     let grown = Living { mark_bytes: 530 * MB, faults_since: 1 << 20, ..copy_of(1, 2, 500, 256) };
     assert_eq!(living_mb(&[program(1, 500), grown]), 500 + 1 + 30, "beyond what ticks saw, by its mark");
 }
@@ -72,17 +75,23 @@ fn what_a_parent_gave_up_counts_once_for_its_copies() {
 
 #[test]
 fn files_are_among_those_that_the_machine_maps() {
-    let mapper = |pid| Living { max_file_bytes: 150 * MB, anon_bytes: 20 * MB, ..program(pid, 170) };
+    let mapper = |pid| Living {
+        min_file_bytes: 150 * MB,
+        max_file_bytes: 150 * MB,
+        anon_bytes: 20 * MB,
+        ..program(pid, 170)
+    };
     let living = [mapper(1), mapper(2), mapper(3)];
     assert_eq!(living_mb(&living), 510);
-    assert_eq!(living_at_most_bytes(&living, NO_HUGE, Some(180 * MB)), 240 * MB);
-    assert_eq!(living_at_most_bytes(&living, NO_HUGE, Some(1000 * MB)), 510 * MB);
+    assert_eq!(living_at_most(&living, NO_HUGE).together_bytes(Some(180 * MB)), 240 * MB);
+    assert_eq!(living_at_most(&living, NO_HUGE).together_bytes(Some(1000 * MB)), 510 * MB);
 }
 
 #[test]
 fn those_that_ended_count_while_they_lived_together() {
     let ended = [at(0, 10, Some(100)), at(10, 20, Some(50)), at(15, 30, Some(70)), at(40, 50, None)];
-    let moments: Vec<_> = together(&ended).map(|(bytes, unbounded)| (bytes / MB, unbounded)).collect();
+    let moments: Vec<_> =
+        together(&ended).map(|(parts, unbounded)| (parts.own_bytes / MB, unbounded)).collect();
     assert_eq!(moments, [(0, 0), (100, 0), (50, 0), (120, 0), (0, 1)]);
     let mut peaks = Peaks::default();
     peaks.take(&Interval { living: vec![program(1, 10)], ended: ended.to_vec(), ..quiet() });
@@ -200,4 +209,21 @@ fn sources_have_words() {
             source.text().starts_with("by ") && all[..at].iter().all(|other| other.text() != source.text())
         );
     }
+}
+
+/// Its peak may have come before it mapped the file, or after it gave the mapping up.
+#[test]
+fn only_files_that_were_mapped_all_the_time_are_taken_off_the_peak() {
+    let changed = Living { min_file_bytes: 0, max_file_bytes: 150 * MB, ..program(1, 170) };
+    assert_eq!(living_at_most(&[changed], NO_HUGE).together_bytes(Some(10 * MB)), 170 * MB);
+}
+
+#[test]
+fn files_of_those_that_ended_are_among_the_mapped_ones_too() {
+    let worker = Ended { at_most: Some(Parts::of(170 * MB, 150 * MB)), ..at(0, 9, None) };
+    let mut peaks = Peaks::default();
+    let interval = || Interval { ended: vec![worker; 4], living: vec![program(1, 10)], ..quiet() };
+    peaks.take(&Interval { mapped_bytes: Some(160 * MB), ..interval() });
+    assert_eq!(upper_mb(&peaks, None), Some((10 + 4 * 20 + 160, UpperSource::Marks)));
+    assert_eq!(Parts::of(5, 9), Parts { own_bytes: 0, file_bytes: 5 });
 }

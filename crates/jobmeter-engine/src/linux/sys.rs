@@ -339,6 +339,13 @@ fn own_peak_bytes(peak_bytes: u64) -> u64 {
     status.ok().and_then(|status| status.peak_rss_bytes).unwrap_or(peak_bytes)
 }
 
+/// CPU time of this process and of the children that work for us, since it became us.
+pub fn own_cpu_ns() -> u64 {
+    let before_ns = CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed);
+    let own_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default();
+    own_ns.saturating_sub(before_ns) + helpers_cpu_ns()
+}
+
 fn own_rusage() -> (u64, u64) {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the out-pointer is valid; rusage is plain data.

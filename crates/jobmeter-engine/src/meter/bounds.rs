@@ -3,7 +3,7 @@
 
 use super::Meter;
 use crate::account::ended::{CopyReadings, LastReadings};
-use crate::account::peaks::{Ended, Huge, Interval, Peaks};
+use crate::account::peaks::{Ended, Huge, Interval, Parts, Peaks};
 use crate::linux::control::Reaped;
 use crate::linux::perf_ring::Passed;
 use crate::linux::proc::vmstat::{Pages, VmStat};
@@ -166,7 +166,8 @@ impl Meter {
         });
         if gone.is_main {
             let (huge, _) = self.bounds.read_pages(self.tree.scale.page_bytes);
-            self.bounds.main_at_most_bytes = readings.at_most_bytes(huge);
+            let at_most = readings.at_most(huge);
+            self.bounds.main_at_most_bytes = at_most.map(|most| most.own_bytes + most.file_bytes);
         }
     }
 
@@ -267,7 +268,7 @@ impl Meter {
             copy: (is_copy && parent_lives).then_some(CopyReadings {
                 faults,
                 faults_after: faults,
-                file_bytes: 0,
+                rss_bytes: 0,
             }),
             ..LastReadings::default()
         }
@@ -292,16 +293,18 @@ impl Meter {
 
 impl Interval {
     fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
-        let at_most_bytes = readings.at_most_bytes(self.huge);
+        let at_most = readings.at_most(self.huge);
         // Many faults since the last reading say little: the largest mark of all may turn out to say more.
-        let is_loose = |bytes: &u64| {
-            readings.final_mark_bytes.is_none() && *bytes > readings.read_mark_bytes / 8 * 9 + LOOSE_BYTES
+        let is_loose = |most: &Parts| {
+            let most_bytes = most.own_bytes + most.file_bytes;
+            readings.final_mark_bytes.is_none() && most_bytes > readings.read_mark_bytes / 8 * 9 + LOOSE_BYTES
         };
-        let kept_bytes = at_most_bytes.filter(|bytes| !is_loose(bytes));
-        if kept_bytes.is_none() {
-            self.ended_before_bytes += at_most_bytes.unwrap_or(readings.read_mark_bytes);
+        let kept = at_most.filter(|most| !is_loose(most));
+        if kept.is_none() {
+            self.ended_before_bytes +=
+                at_most.map_or(readings.read_mark_bytes, |most| most.own_bytes + most.file_bytes);
         }
-        let at_most_bytes = kept_bytes;
-        self.ended.push(Ended { fork_ns, end_ns, at_most_bytes, is_main });
+        let at_most = kept;
+        self.ended.push(Ended { fork_ns, end_ns, at_most, is_main });
     }
 }

@@ -14,6 +14,7 @@ use std::io;
 impl Meter {
     pub(super) fn note_departed(&mut self) {
         let now_ns = sys::monotonic_ns();
+        self.changes.count += self.changes.departed.len() as u64;
         for at in 0..self.changes.departed.len() {
             self.depart(self.changes.departed[at], now_ns);
         }
@@ -108,6 +109,7 @@ impl Meter {
         }
         // A storm of births is not read in depth at once: the slow period will come round.
         let read_at_once = self.changes.born.len() <= 16;
+        self.changes.count += self.changes.born.len() as u64;
         for at in 0..self.changes.born.len() {
             let Some((process, buffer)) = self.tree.get_mut(self.changes.born[at]) else { continue };
             if read_at_once && process.slow_at_ns != now_ns {

@@ -31,7 +31,7 @@ use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, Sink};
 use output::Output;
 use own::METERS_THREADS;
-use stages::{Changes, Counters, Doubts, Machine, OwnShare, RunClock, Witnesses};
+use stages::{Changes, Counters, Doubts, Levels, Machine, OwnShare, RunClock, Witnesses};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -64,6 +64,7 @@ pub struct Meter {
     pub(crate) counters: Counters,
     pub(crate) memory: MemoryAccount,
     pub(crate) bounds: Bounds,
+    pub(crate) levels: Levels,
     pub(crate) machine: Machine,
     extras: Extras,
     pub(crate) out: Output,
@@ -111,6 +112,7 @@ impl Meter {
             counters: Counters::default(),
             memory: MemoryAccount::default(),
             bounds: Bounds::default(),
+            levels: Levels::default(),
             machine: Machine { columns, read_at_ns: None, swap_total_bytes: None },
             extras: Extras::default(),
             out: Output::new(row),

@@ -78,6 +78,7 @@ pub struct Process {
     faults_at_mark: u64,
     /// The most that ticks have read since the last full tick, and its own page faults then.
     max_rss_bytes: u64,
+    min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
     /// It was a zombie at the last full tick: its memory has been bounded for the last time.
@@ -194,6 +195,7 @@ impl Process {
             peak_rss_before_bytes: 0,
             faults_at_mark: 0,
             max_rss_bytes: 0,
+            min_file_bytes: u64::MAX,
             max_file_bytes: 0,
             faults_at_full: 0,
             is_end_bounded: false,
@@ -262,6 +264,12 @@ impl Process {
         (self.io_file, self.status_file, self.queue.file) = (None, None, None);
     }
 
+    /// Whether its CPU clock has not moved since it was last read: then nothing of it has changed by its own doing. A clock
+    /// of exactly the same value under the same pid is that of the same process.
+    pub fn is_idle(&self) -> bool {
+        sys::process_cpu_ns(self.id.pid) == Some(self.cpu_ns)
+    }
+
     /// Every tick: resident memory and CPU clock. The kept-open statm answers ESRCH once the process is
     /// reaped, also when the pid is reused, and so guards the clock that is asked by pid right after it.
     pub fn read_fast(&mut self, scale: Scale, buffer: &mut [u8]) -> Presence {
@@ -285,6 +293,9 @@ impl Process {
             self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
             self.max_rss_bytes = self.max_rss_bytes.max(self.rss_bytes);
             self.max_file_bytes = self.max_file_bytes.max(self.rss_file_bytes);
+            if self.rss_bytes > 0 {
+                self.min_file_bytes = self.min_file_bytes.min(self.rss_file_bytes);
+            }
         }
         Presence::Here
     }
@@ -478,6 +489,7 @@ impl Process {
             anon_bytes: self.rss_bytes.saturating_sub(self.rss_file_bytes),
             anon_at_birth_bytes: self.anon_at_birth_bytes,
             max_rss_bytes: self.max_rss_bytes,
+            min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
             mark_bytes: self.peak_rss_bytes,
             faults: self.stat.faults(),
@@ -501,14 +513,20 @@ impl Process {
             copy: faults.filter(|_| is_copy).map(|faults| CopyReadings {
                 faults,
                 faults_after: faults.saturating_sub(self.faults_at_full),
-                file_bytes: self.max_file_bytes,
+                rss_bytes: self.max_rss_bytes,
             }),
+            file_bytes: if is_copy {
+                self.max_file_bytes
+            } else {
+                self.min_file_bytes.min(self.max_file_bytes)
+            },
         }
     }
 
     /// A full tick has bounded its memory: the next interval begins.
     pub(crate) fn begin_interval(&mut self) {
-        (self.max_rss_bytes, self.max_file_bytes) = (self.rss_bytes, self.rss_file_bytes);
+        self.max_rss_bytes = self.rss_bytes;
+        (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
         self.is_end_bounded = self.is_zombie();
     }

@@ -45,6 +45,14 @@ pub(crate) struct Changes {
     /// Members that somebody else has reaped.
     pub departed: Vec<i32>,
     pub born: Vec<i32>,
+    /// Processes that came or went since the last tick, seen or not.
+    pub count: u64,
+}
+
+impl Changes {
+    pub(crate) fn take_any(&mut self) -> bool {
+        std::mem::take(&mut self.count) > 0
+    }
 }
 
 /// What the kernel counts of the job besides the processes that a tick reads, where it is allowed.
@@ -57,6 +65,42 @@ pub(crate) struct Witnesses {
     /// Why there is no follower.
     pub events_refusal: Option<String>,
     pub exits: Exits,
+}
+
+/// How memory and processes have moved, for the distance of ticks.
+#[derive(Default)]
+pub(crate) struct Levels {
+    /// Plain sum of resident memory at the last tick and at the one before.
+    sum_bytes: u64,
+    sum_before_bytes: u64,
+    /// Best known memory of the whole tree: now, the most that was published, and whether it has risen since.
+    most_bytes: u64,
+    published_bytes: u64,
+    processes_changed: bool,
+}
+
+impl Levels {
+    /// At each tick.
+    pub(crate) fn take(&mut self, sum_bytes: u64, total_bytes: u64, processes_changed: bool) {
+        self.sum_before_bytes = std::mem::replace(&mut self.sum_bytes, sum_bytes);
+        self.most_bytes = self.most_bytes.max(total_bytes);
+        self.processes_changed |= processes_changed;
+    }
+
+    /// Whether memory moved by more than a hundredth since the tick before, or processes came or went.
+    pub(crate) fn take_change(&mut self) -> bool {
+        let moved_bytes = self.sum_bytes.abs_diff(self.sum_before_bytes);
+        std::mem::take(&mut self.processes_changed) | (moved_bytes > self.sum_bytes / 100 + 65_536)
+    }
+
+    /// Whether memory is higher than any row shows, by more than a hundredth.
+    pub(crate) fn is_new_maximum(&self) -> bool {
+        self.most_bytes > self.published_bytes + self.published_bytes / 100
+    }
+
+    pub(crate) fn note_published(&mut self) {
+        self.published_bytes = self.most_bytes;
+    }
 }
 
 /// The accounting of counters.

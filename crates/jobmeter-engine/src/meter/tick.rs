@@ -3,6 +3,7 @@
 use super::own::{self, METERS_CPU_NS, METERS_THREADS};
 use super::{Meter, OUT_OF_DESCRIPTORS, Target};
 use crate::linux::sys;
+use crate::run::cadence::{IsChanging, Turn};
 use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, MarkKind, ProcessId};
 use jobmeter_model::metric::{Metric, Scope};
@@ -38,6 +39,29 @@ impl Meter {
         let t_ns = now_ns.saturating_sub(self.clock.started_ns);
         self.emit(&Event::Mark { t_ns, name: name.to_owned(), kind, pid, tid });
         self.tick_at(now_ns, Depth::Boundary);
+    }
+
+    /// A row, or a look between rows.
+    pub(crate) fn take_turn(&mut self, turn: Turn) -> IsChanging {
+        match turn {
+            Turn::Row => self.tick_at(sys::monotonic_ns(), Depth::Usual),
+            Turn::Look => self.look(),
+        }
+        IsChanging(self.levels.take_change())
+    }
+
+    /// Reads the job, and publishes a row only if its memory is a new maximum.
+    fn look(&mut self) {
+        if self.clock.half_tick_ns.is_some() || !self.find_missing_main() {
+            return self.tick_at(sys::monotonic_ns(), Depth::Usual);
+        }
+        let now_ns = sys::monotonic_ns();
+        self.accounted(|meter| {
+            meter.read_job(now_ns, Depth::Usual);
+            if meter.levels.is_new_maximum() {
+                meter.publish_row(now_ns);
+            }
+        });
     }
 
     /// One tick, now.
@@ -190,17 +214,20 @@ impl Meter {
                 self.fill_group_cpu();
             }
         }
-        let t_ns = self.since_start_ns(now_ns);
-        self.fill_extras(t_ns);
-        self.out.publish(t_ns);
+        self.fill_extras(self.since_start_ns(now_ns));
+        self.publish_row(now_ns);
+    }
+
+    fn publish_row(&mut self, now_ns: u64) {
+        self.levels.note_published();
+        self.out.publish(self.since_start_ns(now_ns));
     }
 
     /// How often stat, io and status of all processes are read: often for few, seldom for thousands.
     fn slow_period_ns(&self) -> u64 {
         let count = self.tree.processes.len() as u64;
-        let by_count_ns = if count <= 8 { 20_000_000 } else { (count * 1_000_000).max(250_000_000) };
-        // A shade below the interval, so that a tick that comes a little early still counts as due.
-        by_count_ns.max(self.clock.interval_ns - self.clock.interval_ns / 8).min(10_000_000_000)
+        // A shade below the distance of looks, so that a tick that comes a little early still counts as due.
+        if count <= 8 { 18_000_000 } else { (count * 2_500_000).min(10_000_000_000) }
     }
 
     /// The bytes of main alone: only needed once it has waited for children. As long as it waits for no more of them,

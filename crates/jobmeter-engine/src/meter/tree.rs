@@ -17,6 +17,9 @@ const FILES_PER_PROCESS: u64 = 2;
 /// Who has not run since is read again this often.
 const IDLE_PERIOD_NS: u64 = 10_000_000_000;
 
+/// An idle process is read once in so many ticks, for what the kernel changes by itself.
+const IDLE_ROUNDS: usize = 16;
+
 /// Processes between two calls of `breathe`.
 const BREATH: usize = 128;
 
@@ -34,6 +37,8 @@ pub struct Tree {
     pub meters_threads: u64,
     /// Some member has used CPU time since the tick before.
     somebody_ran: bool,
+    /// Ticks so far.
+    rounds: usize,
     /// Children of ours that are not the job's.
     excluded: Vec<i32>,
     /// Sessions of helpers of ours: whoever is in one is not the job's.
@@ -61,6 +66,7 @@ impl Tree {
                 .and_then(|pid| sys::open_read(PathBuffer::task(pid, pid, "children").as_c_str()).ok()),
             meters_threads: 0,
             somebody_ran: true,
+            rounds: 0,
             excluded: Vec::new(),
             excluded_sessions: Vec::new(),
             kept_files: 0,
@@ -216,10 +222,18 @@ impl Tree {
         self.restore_order();
         let (scale, buffer) = (self.scale, &mut self.buffer);
         self.somebody_ran = false;
+        self.rounds += 1;
+        let round = self.rounds % IDLE_ROUNDS;
         let mut kept_files = 0;
         for (index, process) in self.processes.iter_mut().enumerate() {
             if index % BREATH == BREATH - 1 {
                 breathe();
+            }
+            let is_turn = index % IDLE_ROUNDS == round;
+            let is_settled = !process.is_slow_old() && process.slow_at_ns != 0 && process.rss_bytes > 0;
+            if is_settled && !is_turn && process.is_idle() {
+                kept_files += process.kept_files();
+                continue;
             }
             let cpu_before_ns = process.cpu_ns;
             let mut presence = process.read_fast(scale, buffer);

@@ -112,7 +112,7 @@ impl Watch {
         let meter = Meter::start(Target::Attached(pid))
             .ok_or_else(|| io::Error::other(TargetError::NotThere(pid).to_string()))?;
         let now_ns = sys::monotonic_ns();
-        let cadence = Cadence::start(interval_ns, now_ns);
+        let cadence = Cadence::start(interval_ns, now_ns).of_own_process();
         let deadline_ns = duration_ns.map(|duration_ns| now_ns + duration_ns);
         Ok(Watch { meter, cadence, signals, pid, exit, deadline_ns })
     }
@@ -125,9 +125,9 @@ impl Watch {
         loop {
             let interval_ns = self.cadence.interval_ns();
             let meter = &mut self.meter;
-            self.cadence.run_if_due(|| {
+            self.cadence.run_if_due(|turn| {
                 meter.set_interval_ns(interval_ns);
-                meter.tick();
+                meter.take_turn(turn)
             });
             if !self.meter.has_main() {
                 return WatchEnd::ProcessEnded;

@@ -1,22 +1,51 @@
-//! When the next tick is due. Fixed cadence hangs on absolute times and does not drift; the adaptive one is
-//! fine at first and coarser later; either gives way when ticks become dear.
+//! When the next tick is due. A fixed cadence lies on absolute times and does not drift. The adaptive one takes rows finely
+//! at first and coarsely later, and looks at the job in between while its memory or its processes change, within a
+//! budget of CPU time. Either gives way when ticks become expensive.
 
 use crate::linux::sys;
 
 const FINEST_NS: u64 = 2_000_000;
 const COARSEST_NS: u64 = 1_000_000_000;
-/// The adaptive cadence is this part of the time elapsed: about 130 ticks in the first 20 s.
+/// The adaptive distance of rows is this part of the time elapsed: about 130 rows in the first 20 s.
 const ADAPTIVE_PART: u64 = 20;
-/// Ticks may take this part of one core: adaptive, and when the user fixed the interval.
-const ADAPTIVE_SHARE: u64 = 20;
+/// Between rows a changing job is looked at so often, where the budget allows it.
+const LOOK_NS: u64 = 20_000_000;
+/// The adaptive cadence may take this part of one core, from `FREE_NS` on.
+const ADAPTIVE_SHARE: u64 = 100;
+const FREE_NS: u64 = 20_000_000;
+/// However expensive a tick is, the next comes when this part of the time elapsed has passed again, so that short jobs
+/// have a few; unless one alone takes more than `MOST_SHARE` of a core.
+const SPARSE_PART: u64 = 2;
+const MOST_SHARE: u64 = 20;
+/// A fixed cadence may take this part of one core.
 const FIXED_SHARE: u64 = 4;
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A row of the record.
+    Row,
+    /// A look at memory and processes, with a row only if there is something to tell.
+    Look,
+}
+
+/// What a tick found: whether memory or processes have changed since the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IsChanging(pub bool);
 
 pub(crate) struct Cadence {
     interval_ns: Option<u64>,
     started_ns: u64,
     due_ns: u64,
+    row_due_ns: u64,
+    /// Distance of looks at the moment; adaptive cadence only.
+    look_ns: u64,
     /// Smoothed CPU cost of a tick.
     cost_ns: u64,
+    /// CPU time of all ticks so far.
+    spent_ns: u64,
+    /// The whole process is the meter: all of its CPU time counts against the budget.
+    is_own_process: bool,
     pub late_ticks: u64,
     pub skipped_ticks: u64,
     thinned: Option<u64>,
@@ -29,12 +58,16 @@ impl Cadence {
             interval_ns,
             started_ns,
             due_ns: started_ns,
+            row_due_ns: started_ns,
+            look_ns: LOOK_NS,
             cost_ns: 0,
+            spent_ns: 0,
+            is_own_process: false,
             late_ticks: 0,
             skipped_ticks: 0,
             thinned: None,
         };
-        cadence.schedule();
+        cadence.schedule(sys::monotonic_ns());
         cadence
     }
 
@@ -42,6 +75,13 @@ impl Cadence {
     /// counted from the first tick on would else begin an interval late.
     pub(crate) fn with_early_tick(mut self) -> Cadence {
         self.due_ns = self.due_ns.min(self.started_ns + FINEST_NS);
+        self.row_due_ns = self.row_due_ns.min(self.due_ns);
+        self
+    }
+
+    /// The process does nothing but measure.
+    pub(crate) fn of_own_process(mut self) -> Cadence {
+        self.is_own_process = true;
         self
     }
 
@@ -50,57 +90,159 @@ impl Cadence {
         self.due_ns
     }
 
-    /// What the distance of ticks is at the moment.
+    /// The distance of rows at the moment.
     pub(crate) fn interval_ns(&self) -> u64 {
-        let elapsed_ns = sys::monotonic_ns().saturating_sub(self.started_ns);
+        self.interval_at(sys::monotonic_ns())
+    }
+
+    fn interval_at(&self, now_ns: u64) -> u64 {
+        let elapsed_ns = now_ns.saturating_sub(self.started_ns);
         self.interval_ns.unwrap_or((elapsed_ns / ADAPTIVE_PART).clamp(FINEST_NS, COARSEST_NS))
     }
 
     /// Runs `tick` if it is due, measures what it cost and sets the next one.
-    pub(crate) fn run_if_due(&mut self, mut tick: impl FnMut()) -> bool {
+    pub(crate) fn run_if_due(&mut self, tick: impl FnOnce(Turn) -> IsChanging) -> bool {
         let now_ns = sys::monotonic_ns();
         if now_ns < self.due_ns {
             return false;
         }
         let late_ns = now_ns - self.due_ns;
-        if late_ns > self.interval_ns() / 10 + 1_000_000 {
+        if late_ns > self.interval_at(now_ns) / 10 + 1_000_000 {
             self.late_ticks += 1;
         }
         let began_ns = sys::thread_cpu_ns();
-        tick();
+        let turn = if now_ns >= self.row_due_ns { Turn::Row } else { Turn::Look };
+        let is_changing = tick(turn);
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
-        self.cost_ns = if self.cost_ns == 0 { cost_ns } else { (self.cost_ns * 3 + cost_ns) / 4 };
-        self.schedule();
+        let spent_ns = if self.is_own_process { sys::own_cpu_ns() } else { self.spent_ns + cost_ns };
+        self.note(turn, is_changing, cost_ns, spent_ns);
+        self.schedule(sys::monotonic_ns());
         true
     }
 
-    /// The wider distance that ticks were moved to since the last call, when they had become too dear.
+    fn note(&mut self, turn: Turn, is_changing: IsChanging, cost_ns: u64, spent_ns: u64) {
+        self.cost_ns = if self.cost_ns == 0 { cost_ns } else { (self.cost_ns * 3 + cost_ns) / 4 };
+        self.spent_ns = spent_ns;
+        self.look_ns = match is_changing {
+            IsChanging(true) => LOOK_NS,
+            IsChanging(false) => (self.look_ns + self.look_ns / 2).min(COARSEST_NS),
+        };
+        if turn == Turn::Row {
+            // Set again by `schedule`.
+            self.row_due_ns = 0;
+        }
+    }
+
+    /// The wider distance that ticks were moved to since the last call, when they had become too expensive.
     pub(crate) fn take_thinned(&mut self) -> Option<(u64, u64)> {
         self.thinned.take().map(|interval_ns| (interval_ns, self.cost_ns))
     }
 
-    fn schedule(&mut self) {
-        let now_ns = sys::monotonic_ns();
+    fn schedule(&mut self, now_ns: u64) {
         match self.interval_ns {
-            None => {
-                let wanted_ns = self.interval_ns();
-                let affordable_ns = self.cost_ns * ADAPTIVE_SHARE;
-                if affordable_ns > COARSEST_NS.max(wanted_ns) {
-                    self.thinned = Some(affordable_ns);
-                }
-                self.due_ns = now_ns + wanted_ns.max(affordable_ns);
-            }
-            Some(interval_ns) => {
-                let count_until = |t_ns: u64| t_ns.saturating_sub(self.started_ns) / interval_ns;
-                let affordable = (self.cost_ns * FIXED_SHARE).div_ceil(interval_ns).max(1);
-                if affordable > 1 {
-                    self.thinned = Some(affordable * interval_ns);
-                }
-                let last = count_until(self.due_ns);
-                let next = (last + affordable).max(count_until(now_ns) + 1);
-                self.skipped_ticks += next - last - 1;
-                self.due_ns = self.started_ns + next * interval_ns;
-            }
+            None => self.schedule_adaptive(now_ns),
+            Some(interval_ns) => self.schedule_fixed(interval_ns, now_ns),
         }
+    }
+
+    fn schedule_adaptive(&mut self, now_ns: u64) {
+        let interval_ns = self.interval_at(now_ns);
+        let elapsed_ns = now_ns.saturating_sub(self.started_ns);
+        // When the CPU time of the meter, with one more tick, is the share that it may take.
+        let affordable_ns = match elapsed_ns < FREE_NS {
+            true => 0,
+            false => ((self.spent_ns + self.cost_ns) * ADAPTIVE_SHARE).saturating_sub(elapsed_ns),
+        };
+        let least_ns = affordable_ns.min(elapsed_ns / SPARSE_PART).max(self.cost_ns * MOST_SHARE);
+        if least_ns > COARSEST_NS.max(interval_ns) {
+            self.thinned = Some(least_ns);
+        }
+        if self.row_due_ns == 0 {
+            self.row_due_ns = now_ns + interval_ns;
+        }
+        let wanted_ns = now_ns + interval_ns.min(self.look_ns);
+        self.due_ns = wanted_ns.min(self.row_due_ns).max(now_ns + least_ns);
+    }
+
+    fn schedule_fixed(&mut self, interval_ns: u64, now_ns: u64) {
+        let count_until = |t_ns: u64| t_ns.saturating_sub(self.started_ns) / interval_ns;
+        let affordable = (self.cost_ns * FIXED_SHARE).div_ceil(interval_ns).max(1);
+        if affordable > 1 {
+            self.thinned = Some(affordable * interval_ns);
+        }
+        let last = count_until(self.due_ns);
+        let next = (last + affordable).max(count_until(now_ns) + 1);
+        self.skipped_ticks += next - last - 1;
+        self.due_ns = self.started_ns + next * interval_ns;
+        self.row_due_ns = self.due_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const START_NS: u64 = 1_000_000_000_000;
+
+    /// Simulates a run in which every tick costs `cost_ns`; the number of looks and rows, and the CPU time.
+    fn simulate(wall_ns: u64, start_cost_ns: u64, cost_ns: u64, is_changing: bool) -> (u64, u64, u64) {
+        let mut cadence = Cadence::start(None, START_NS).of_own_process();
+        (cadence.due_ns, cadence.row_due_ns) = (START_NS + FINEST_NS, START_NS + FINEST_NS);
+        let (mut looks, mut rows, mut spent_ns) = (0, 0, start_cost_ns);
+        while cadence.due_ns < START_NS + wall_ns {
+            let now_ns = cadence.due_ns;
+            let turn = if now_ns >= cadence.row_due_ns { Turn::Row } else { Turn::Look };
+            match turn {
+                Turn::Row => rows += 1,
+                Turn::Look => looks += 1,
+            }
+            spent_ns += cost_ns;
+            cadence.note(turn, IsChanging(is_changing), cost_ns, spent_ns);
+            cadence.schedule(now_ns);
+            assert!(cadence.due_ns > now_ns);
+        }
+        (looks, rows, spent_ns)
+    }
+
+    #[test]
+    fn the_meter_takes_one_per_cent() {
+        for (wall_ns, is_changing) in [(2_000 * MS, true), (2_000 * MS, false), (60_000 * MS, true)] {
+            let (looks, rows, spent_ns) = simulate(wall_ns, 2 * MS, MS / 10, is_changing);
+            assert!(spent_ns <= wall_ns / 100 + MS / 2, "{wall_ns}: {spent_ns} for {looks} + {rows}");
+        }
+        let (_, rows, spent_ns) = simulate(250 * MS, MS, MS / 10, true);
+        assert!(rows >= 8 && spent_ns <= 3_400_000, "{rows} rows, {spent_ns} ns");
+    }
+
+    #[test]
+    fn a_changing_job_is_looked_at_often_and_a_quiet_one_rarely() {
+        let (looks, rows, _) = simulate(60_000 * MS, 2 * MS, MS / 10, true);
+        assert!(looks > 1_000 && rows < 300, "{looks} looks, {rows} rows");
+        let (looks, rows, _) = simulate(60_000 * MS, 2 * MS, MS / 10, false);
+        assert!(looks < 40 && rows > 80, "{looks} looks, {rows} rows");
+    }
+
+    #[test]
+    fn expensive_ticks_are_rare_but_a_short_job_has_some() {
+        let (looks, rows, _) = simulate(1_000 * MS, 20 * MS, 3 * MS, true);
+        assert!((6..30).contains(&(looks + rows)), "{looks} looks, {rows} rows");
+        let (looks, rows, spent_ns) = simulate(60_000 * MS, 0, 100 * MS, true);
+        assert!(looks + rows > 5 && spent_ns <= 60_000 * MS / 20, "{looks} looks, {rows} rows");
+    }
+
+    #[test]
+    fn a_fixed_cadence_lies_on_its_grid() {
+        let mut cadence = Cadence::start(Some(100 * MS), START_NS);
+        (cadence.due_ns, cadence.skipped_ticks) = (START_NS + 100 * MS, 0);
+        cadence.note(Turn::Row, IsChanging(true), MS, MS);
+        cadence.schedule(START_NS + 103 * MS);
+        assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (200 * MS, 0));
+        cadence.schedule(START_NS + 450 * MS);
+        assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (500 * MS, 2));
+        assert!(cadence.take_thinned().is_none());
+        cadence.note(Turn::Row, IsChanging(true), 400 * MS, 400 * MS);
+        cadence.schedule(START_NS + 501 * MS);
+        assert!(cadence.due_ns - START_NS > 600 * MS && cadence.take_thinned().is_some());
     }
 }

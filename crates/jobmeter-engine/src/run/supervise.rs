@@ -110,7 +110,9 @@ impl<'job> Supervisor<'job> {
         let limits = job_limits(&membership);
         meter.set_group(group);
         meter.open_exit_records();
-        let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns).with_early_tick();
+        let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns)
+            .with_early_tick()
+            .of_own_process();
         job.spawned.wait_exec()?;
         // Arguments and settings are read, and the job is busy starting: what it took to get here need not stay beside it.
         trim::give_back_code();
@@ -343,7 +345,7 @@ impl<'job> Supervisor<'job> {
             self.marks.iter().for_each(MarkReceiver::sweep);
         }
         meter.set_interval_ns(self.cadence.interval_ns());
-        let ticked = self.cadence.run_if_due(|| meter.tick());
+        let ticked = self.cadence.run_if_due(|turn| meter.take_turn(turn));
         if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {
             self.wants_clock = false;
             meter.open_inherited_clocks();
