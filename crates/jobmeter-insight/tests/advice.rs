@@ -7,6 +7,7 @@ use jobmeter_insight::advice::{Advice, Options, Run, advise};
 use jobmeter_insight::allocation::{Rule, Verdict, allocation};
 use jobmeter_insight::catalogue::Catalogue;
 use jobmeter_insight::policy::Policy;
+use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::{Figure, Quality, Summary};
 
 fn risk(runs: &[Summary]) -> Advice {
@@ -106,6 +107,57 @@ fn failed_runs_teach_nothing_and_killed_ones_ask_for_more() {
     let late = Sample { wall_s: 3600.0, verdict: "timeout", exit_code: None, ..Sample::default() };
     assert!(risk(&[late.summary()]).time_s.value.unwrap() >= 5400);
     assert!(advise(&[], &Options::default()).is_err());
+}
+
+/// A job that failed halfway says so first, and its figures are what a whole run needs at least.
+#[test]
+fn a_failed_run_makes_a_floor_and_is_named_first() {
+    let failed = Sample { exit_code: Some(3), ..Sample::default() };
+    let advice = risk(&[failed.summary()]);
+    assert!(advice.is_floor);
+    assert_eq!(
+        advice.notes[0],
+        "the run failed with exit code 3: a whole run may need more, each amount is a floor"
+    );
+    let text = advice.to_text();
+    assert!(
+        text.lines().nth(1).is_some_and(|line| line.starts_with("the run failed with exit code 3")),
+        "{text}"
+    );
+    assert!(text.contains("memory  ≥ "), "{text}");
+    let killed = Sample { verdict: "oom_killed", exit_code: None, ..Sample::default() };
+    assert!(risk(&[killed.summary()]).notes[0].contains("was killed for want of memory"));
+    let both = risk(&[failed.summary(), killed.summary()]);
+    assert!(both.notes[0].starts_with("none of 2 runs ended well"), "{:?}", both.notes);
+    assert!(!risk(&[Sample::default().summary()]).is_floor);
+}
+
+#[test]
+fn the_advice_says_how_the_bound_was_reached() {
+    let mut summary = Sample { memory_upper: Some(12.0 * GIB), ..Sample::default() }.summary();
+    let figure = summary.combined.get_mut("rss_bytes_max").unwrap();
+    figure.reason = Some("upper bound by the peak of the job's own cgroup".to_owned());
+    let why = risk(&[summary]).memory_bytes.why;
+    assert!(why.ends_with("; upper bound by the peak of the job's own cgroup"), "{why}");
+}
+
+/// Two cards with 10 and 6 GiB need cards of 10, not of 16.
+#[test]
+fn vram_is_that_of_one_card() {
+    let mut summary = Sample { gpus: Some((1.8, 2.0, 16.0 * GIB)), ..Sample::default() }.summary();
+    for (name, gib) in [("0", 10.0), ("1", 6.0)] {
+        let figure = Figure::float(gib * GIB, Quality::Sampled);
+        summary.gpus.push(EntityFigures {
+            name: name.to_owned(),
+            figures: [("combined_gpu_memory_bytes_max".to_owned(), figure)].into(),
+            facts: std::collections::BTreeMap::new(),
+        });
+    }
+    let advice = simple(&[summary.clone()]);
+    assert_eq!((advice.gpus.value, advice.vram_bytes.value), (Some(2), Some(12 << 30)));
+    assert!(advice.to_text().contains("VRAM/GPU 12 GiB"), "{}", advice.to_text());
+    let filters = advice.filters();
+    assert!(filters.vram_bytes.is_some_and(|bytes| bytes as f64 > 12.0 * GIB && (bytes as f64) < 13.0 * GIB));
 }
 
 #[test]

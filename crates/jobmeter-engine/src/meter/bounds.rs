@@ -58,6 +58,8 @@ pub(crate) struct Bounds {
     pub file_bytes: u64,
     /// Children came and went unseen between two ticks.
     pub has_unseen: bool,
+    /// Some member has run since the last full tick.
+    pub has_run: bool,
     departed: Vec<Departed>,
     exit_records: Option<ExitRecords>,
     exit_marks: HashMap<i32, ExitMark>,
@@ -195,8 +197,13 @@ impl Meter {
             self.bounds.ended_faults = self.ended_faults_total();
         }
         self.bounds.collect_exit_records();
+        self.bounds.has_run |= self.tree.has_changed();
         let passed =
             self.witnesses.follower.as_mut().map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
+        if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
+            // Since the full tick before, nobody did anything.
+            return;
+        }
         let interval = self.interval(now_ns, &passed);
         self.bounds.combined.take(&interval);
         let mut interval = interval;
@@ -216,7 +223,14 @@ impl Meter {
         let ended_since = ended_total.saturating_sub(self.bounds.ended_faults);
         self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
         let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
-        let (huge, mapped_bytes) = self.bounds.read_pages(self.tree.scale.page_bytes);
+        // One process alone is bounded by its mark: the machine need not be asked.
+        let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie())
+            && passed.is_empty()
+            && self.bounds.departed.is_empty();
+        let (huge, mapped_bytes) = match is_alone && ended_since == 0 {
+            true => (Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX }, None),
+            false => self.bounds.read_pages(self.tree.scale.page_bytes),
+        };
         let mut interval = Interval {
             huge,
             mapped_bytes,
@@ -282,7 +296,7 @@ impl Meter {
         let buffer = &mut self.tree.buffer;
         let mut waited = 0;
         for process in &mut self.tree.processes {
-            if process.is_main || process.has_had_children || process.waited_faults > 0 {
+            if process.has_had_children || process.waited_faults > 0 {
                 process.read_waited_faults(buffer);
             }
             waited += process.waited_faults;

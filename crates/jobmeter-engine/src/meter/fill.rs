@@ -115,9 +115,14 @@ impl Meter {
     }
 
     pub(super) fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
+        let processes_changed = self.changes.take_any();
+        if self.target != Target::Own && !processes_changed && !self.tree.has_changed() {
+            // Nobody ran: the row holds what it held.
+            self.levels.stay();
+            return;
+        }
         let resident = self.read_memory(t_ns);
         let [_, _, combined] = &resident;
-        let processes_changed = self.changes.take_any();
         self.levels.take(combined.sum_bytes, combined.total_bytes, processes_changed);
         // Without any swap nobody needs to be asked.
         let has_swap = self.machine.swap_total_bytes != Some(0);

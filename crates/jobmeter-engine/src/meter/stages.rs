@@ -87,6 +87,11 @@ impl Levels {
         self.processes_changed |= processes_changed;
     }
 
+    /// At a tick at which nothing moved.
+    pub(crate) fn stay(&mut self) {
+        self.sum_before_bytes = self.sum_bytes;
+    }
+
     /// Whether memory moved by more than a hundredth since the tick before, or processes came or went.
     pub(crate) fn take_change(&mut self) -> bool {
         let moved_bytes = self.sum_bytes.abs_diff(self.sum_before_bytes);

@@ -9,9 +9,10 @@ use jobmeter_model::event::{Event, MarkKind, ProcessId};
 use jobmeter_model::metric::{Metric, Scope};
 use std::sync::atomic::Ordering;
 
-/// The machine is read at most this often: its counters move in 10 ms ticks. A shade below a tenth of a second, so
-/// that ticks of that distance all read it.
-const SYSTEM_PERIOD_NS: u64 = 90_000_000;
+/// The machine is read at most this often: its files cost more than the job's, and its counters move in ticks of 10 ms.
+const SYSTEM_PERIOD_NS: u64 = 240_000_000;
+/// Inside a program that asks for readings, whose rows of a tenth of a second are all to hold the machine.
+const SYSTEM_PERIOD_INSIDE_NS: u64 = 90_000_000;
 
 /// At the end a reading that is younger than this is as good as a new one: its files are read one after the
 /// other, which itself takes a part of that time.
@@ -59,6 +60,8 @@ impl Meter {
         self.accounted(|meter| {
             meter.read_job(now_ns, Depth::Usual);
             if meter.levels.is_new_maximum() {
+                meter.out.row.clear_machine();
+                meter.fill_extras(meter.since_start_ns(now_ns));
                 meter.publish_row(now_ns);
             }
         });
@@ -181,6 +184,8 @@ impl Meter {
         self.notice_unseen_children();
         if is_full {
             self.bound_memory(now_ns, is_first);
+        } else {
+            self.bounds.has_run |= self.tree.has_changed();
         }
         self.bounds.take_levels(&self.tree.processes);
         if is_first {
@@ -199,7 +204,11 @@ impl Meter {
 
     fn read_machine_and_publish(&mut self, now_ns: u64, depth: Depth) {
         let is_last = depth == Depth::Last;
-        let period_ns = if is_last { FRESH_NS } else { SYSTEM_PERIOD_NS.max(self.clock.interval_ns / 2) };
+        let period_ns = match self.target {
+            _ if is_last => FRESH_NS,
+            Target::Own => SYSTEM_PERIOD_INSIDE_NS.max(self.clock.interval_ns / 2),
+            _ => SYSTEM_PERIOD_NS.max(self.clock.interval_ns / 2),
+        };
         if self.machine.read_at_ns.is_none_or(|at_ns| now_ns >= at_ns + period_ns) {
             self.machine.read_at_ns = Some(now_ns);
             self.machine.columns.read(&mut self.out.row, now_ns, is_last);

@@ -37,6 +37,8 @@ pub struct Tree {
     pub meters_threads: u64,
     /// Some member has used CPU time since the tick before.
     somebody_ran: bool,
+    /// The resident memory of some member has changed since the tick before.
+    has_moved: bool,
     /// Ticks so far.
     rounds: usize,
     /// Children of ours that are not the job's.
@@ -66,6 +68,7 @@ impl Tree {
                 .and_then(|pid| sys::open_read(PathBuffer::task(pid, pid, "children").as_c_str()).ok()),
             meters_threads: 0,
             somebody_ran: true,
+            has_moved: true,
             rounds: 0,
             excluded: Vec::new(),
             excluded_sessions: Vec::new(),
@@ -221,7 +224,7 @@ impl Tree {
     ) {
         self.restore_order();
         let (scale, buffer) = (self.scale, &mut self.buffer);
-        self.somebody_ran = false;
+        (self.somebody_ran, self.has_moved) = (false, false);
         self.rounds += 1;
         let round = self.rounds % IDLE_ROUNDS;
         let mut kept_files = 0;
@@ -235,9 +238,10 @@ impl Tree {
                 kept_files += process.kept_files();
                 continue;
             }
-            let cpu_before_ns = process.cpu_ns;
+            let (cpu_before_ns, rss_before_bytes) = (process.cpu_ns, process.rss_bytes);
             let mut presence = process.read_fast(scale, buffer);
             self.somebody_ran |= presence == Presence::Gone || process.cpu_ns != cpu_before_ns;
+            self.has_moved |= process.rss_bytes != rss_before_bytes;
             // What the kernel changes by itself (swap) is looked at now and then.
             let is_due = match process.is_slow_old() {
                 true => is_full || process.slow_at_ns == 0,
@@ -278,6 +282,11 @@ impl Tree {
                 (process.rss_bytes, process.rss_file_bytes) = (0, 0);
             }
         }
+    }
+
+    /// Whether some member has run, ended or changed its size since the tick before.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.somebody_ran || self.has_moved
     }
 
     /// The memory of all members, in their order.

@@ -2,7 +2,7 @@
 
 use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::units::parse_bytes;
-use jobmeter_model::{Figure, Figures, Metric, Number, Quality, Scope, Stat, Summary, VerdictKind};
+use jobmeter_model::{Figure, Figures, Metric, Quality, Scope, Stat, Summary, VerdictKind};
 
 /// How a run ended, as far as its needs are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +21,20 @@ pub struct Run {
     pub ending: Ending,
     pub cores_mean: Option<f64>,
     pub cores_max: Option<f64>,
-    /// The peak as sampled, as high-water marks make likely, and as they cannot rule out.
+    /// The peak as sampled, and its upper bound.
     pub memory_sampled: Option<f64>,
     pub memory_peak: Option<f64>,
-    pub memory_at_most: Option<f64>,
+    /// How the upper bound was reached.
+    pub memory_source: Option<String>,
     pub memory_reason: Option<String>,
     pub gpus_mean: Option<f64>,
     pub gpus_max: Option<f64>,
     /// Devices on which the job held memory or ran.
     pub gpus_touched: Option<f64>,
-    /// Over all devices together.
+    /// The most on one device.
     pub vram_peak: Option<f64>,
+    /// How the run ended, where it did not end well.
+    pub trouble: Option<String>,
     pub gpu_reason: Option<String>,
     pub wall_s: Option<f64>,
     pub disk_bytes: Option<f64>,
@@ -53,14 +56,13 @@ impl Run {
             cores_max: number(job.get(Metric::CpuNs, Stat::RateMax)),
             memory_sampled: number(memory),
             memory_peak: memory.and_then(upper),
-            memory_at_most: memory.and_then(|figure| figure.upper).map(Number::as_f64),
+            memory_source: memory.filter(|figure| figure.upper.is_some()).and_then(|f| f.reason.clone()),
             memory_reason: memory.and_then(reason),
             gpus_mean: busy(Stat::Mean),
             gpus_max: busy(Stat::Max),
             gpus_touched: touched(summary),
-            vram_peak: vram
-                .and_then(upper)
-                .or_else(|| over_devices(summary, Metric::GpuMemoryBytes, Stat::Max)),
+            vram_peak: on_one_device(summary, Metric::GpuMemoryBytes).or_else(|| vram.and_then(upper)),
+            trouble: trouble(summary),
             gpu_reason: vram.and_then(reason),
             wall_s: summary.run.wall_ns.map(|ns| ns as f64 / 1e9),
             disk_bytes: scratch(summary),
@@ -103,6 +105,28 @@ fn reason(figure: &Figure) -> Option<String> {
         Quality::Exact => None,
         _ if figure.upper.is_some() => None,
         _ => figure.reason.clone(),
+    }
+}
+
+/// The job's figure on the device where it was largest.
+fn on_one_device(summary: &Summary, metric: Metric) -> Option<f64> {
+    let figures = summary.gpus.iter().map(|gpu| gpu.figures.of(Scope::Combined, metric, Stat::Max));
+    let values = figures.filter_map(|figure| figure.and_then(upper));
+    values.max_by(f64::total_cmp)
+}
+
+/// In one clause, how a run ended that did not end well.
+fn trouble(summary: &Summary) -> Option<String> {
+    let verdict = &summary.verdict;
+    match ending(summary) {
+        Ending::Complete => None,
+        Ending::OutOfMemory => Some("was killed for want of memory".to_owned()),
+        Ending::OutOfTime => Some("was stopped by a time limit".to_owned()),
+        Ending::Broken => Some(match (verdict.exit_code, verdict.signal) {
+            (Some(code), _) if code != 0 => format!("failed with exit code {code}"),
+            (_, Some(signal)) => format!("was killed by signal {signal}"),
+            _ => "was not seen to its end".to_owned(),
+        }),
     }
 }
 

@@ -60,11 +60,14 @@ pub struct Advice {
     pub cores: Item,
     pub memory_bytes: Item,
     pub gpus: Item,
-    /// Over all GPUs together.
+    /// On each GPU.
     pub vram_bytes: Item,
     pub time_s: Item,
     pub disk_bytes: Item,
     pub present: Option<Present>,
+    /// No run ended well: a whole run may need more than each amount.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_floor: bool,
     pub notes: Vec<String>,
 }
 
@@ -86,14 +89,13 @@ impl Advice {
     /// What a server must have to run this job. Burstable types are left out: they throttle a job that computes.
     pub fn filters(&self) -> Filters {
         let gpus = self.gpus.value.filter(|g| *g > 0);
-        let per_gpu = |total: f64| total / gpus.unwrap_or(1) as f64 / USABLE_VRAM;
         let memory = self.memory_bytes.need.or(self.memory_bytes.value.map(|v| v as f64));
         let vram = self.vram_bytes.need.filter(|v| *v > 0.0 && gpus.is_some());
         Filters {
             cpu: self.cores.value.map(|c| u32::try_from(c).unwrap_or(u32::MAX)),
             memory_bytes: memory.map(|bytes| (bytes + SYSTEM_MEMORY_BYTES) as u64),
             gpu: gpus.map(|g| u32::try_from(g).unwrap_or(u32::MAX)),
-            vram_bytes: vram.map(|total| per_gpu(total) as u64),
+            vram_bytes: vram.map(|each| (each / USABLE_VRAM) as u64),
             steady_cpu: true,
             ..Filters::default()
         }

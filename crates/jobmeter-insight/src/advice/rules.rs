@@ -12,8 +12,9 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
     let complete: Vec<&Run> = runs.iter().filter(|r| r.ending == Ending::Complete).collect();
     let mut notes = Vec::new();
     let broken = runs.iter().filter(|r| r.ending == Ending::Broken).count();
-    let learned = if complete.is_empty() {
-        notes.push("no run ended well: the figures come from broken runs and may be too low".to_owned());
+    let is_floor = complete.is_empty();
+    let learned = if is_floor {
+        notes.push(floor_note(runs));
         runs.iter().collect()
     } else {
         if broken > 0 {
@@ -42,6 +43,7 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
         time_s: family.time(summaries),
         disk_bytes: family.disk(),
         present: present::present(summaries, runs),
+        is_floor,
         notes,
     };
     let nothing = [&advice.cores, &advice.memory_bytes, &advice.time_s].iter().all(|i| i.value.is_none());
@@ -49,6 +51,15 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
         return Err(Error::NoRuns { reason: "no run has CPU, memory or time figures".to_owned() });
     }
     Ok(advice)
+}
+
+/// No run ended well: what they used is the least that a whole one needs.
+fn floor_note(runs: &[Run]) -> String {
+    let how = match runs {
+        [only] => format!("the run {}", only.trouble.as_deref().unwrap_or("did not end well")),
+        _ => format!("none of {} runs ended well", runs.len()),
+    };
+    format!("{how}: a whole run may need more, each amount is a floor")
 }
 
 fn common_name(summaries: &[Summary]) -> Option<String> {
@@ -118,12 +129,12 @@ impl Family<'_> {
                     show_bytes(sampled)
                 ));
             }
-            let at_most = self.values(|r| r.memory_at_most).into_iter().fold(0.0, f64::max);
-            if at_most > 1.25 * bound {
-                item.add_unknown(format!(
-                    "up to {} cannot be ruled out, if children were as large as the largest process; the advice does not cover it",
-                    show_bytes(at_most)
-                ));
+            let widest = self
+                .learned
+                .iter()
+                .max_by(|a, b| a.memory_peak.unwrap_or(0.0).total_cmp(&b.memory_peak.unwrap_or(0.0)));
+            if let Some(source) = widest.and_then(|run| run.memory_source.as_deref()) {
+                item.why += &format!("; {}", clean(source));
             }
             if let Some(reason) = reason {
                 item.add_unknown(clean(&reason));

@@ -89,7 +89,7 @@ impl Request {
         let mut out = String::new();
         let mut add = |text: String| out.push_str(&format!("{indent}{mark} {text}\n"));
         if let Some(gib) = self.vram_gib {
-            add(format!("needs {gib} GiB of GPU memory over {} GPU(s)", self.gpus));
+            add(format!("needs {gib} GiB of GPU memory on each of {} GPU(s)", self.gpus));
         }
         if let Some(mib) = self.disk_mib.filter(|_| with_disk) {
             add(format!("needs up to {mib} MiB of scratch disk"));
