@@ -141,6 +141,18 @@ fn the_advice_says_how_the_bound_was_reached() {
     assert!(why.ends_with("; upper bound by the peak of the job's own cgroup"), "{why}");
 }
 
+/// 500 MB in a memfd are charged to the job by every scheduler.
+#[test]
+fn memory_that_no_process_maps_is_asked_for() {
+    let mut summary = Sample { memory_bytes: GIB, memory_upper: Some(GIB), ..Sample::default() }.summary();
+    let mut held = Figure::float(2.0 * GIB, Quality::Estimate);
+    held.upper = Some(jobmeter_model::Number::Float(3.0 * GIB));
+    summary.combined.insert("unmapped_bytes_max".to_owned(), held);
+    let advice = risk(&[summary]);
+    assert!(advice.memory_bytes.need.unwrap() >= 4.0 * GIB, "{:?}", advice.memory_bytes);
+    assert!(advice.memory_bytes.why.contains("3 GiB of it in tmpfs, memfd"), "{}", advice.memory_bytes.why);
+}
+
 /// Two cards with 10 and 6 GiB need cards of 10, not of 16.
 #[test]
 fn vram_is_that_of_one_card() {

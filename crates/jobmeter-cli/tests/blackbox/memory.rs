@@ -81,6 +81,19 @@ fn a_burst_between_two_ticks_is_not_missed() {
     assert!(value(&run.summary().main, "rss_bytes_max") >= 195.0 * MB);
 }
 
+/// A file in tmpfs is memory that a limit charges to the job, although no process maps it.
+#[test]
+fn memory_in_tmpfs_is_held_by_the_job() {
+    let room = Room::new("tmpfs");
+    let file = format!("/dev/shm/jobmeter-test-{}", std::process::id());
+    let script = format!("head -c 80000000 /dev/zero > {file}; sleep 0.8; rm {file}");
+    let run = room.run(&["-i", "100ms"], &["sh", "-c", &script]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let held = figure(&run.summary().combined, "unmapped_bytes_max");
+    assert!(held.as_f64().is_some_and(|bytes| bytes >= 79.0 * MB), "{held:?}");
+    assert!(value(&run.summary().combined, "rss_bytes_max") < 20.0 * MB);
+}
+
 #[test]
 fn copy_on_write_is_counted_once() {
     let room = Room::new("cow");

@@ -10,3 +10,4 @@ pub(crate) mod memory;
 pub(crate) mod peaks;
 pub(crate) mod reading;
 pub(crate) mod sharing;
+pub(crate) mod unmapped;

@@ -3,12 +3,25 @@
 use super::Meter;
 use crate::account::memory::{Resident, Wanted, is_worthwhile};
 use crate::account::sharing::MemoryReading;
+use crate::account::unmapped::SharedReading;
 use crate::meter::tree::Tree;
 
 /// What a rollup is taken to cost that could not be read.
 const FAILED_READ_NS: u64 = 10_000;
 
 impl Meter {
+    /// After the machine was read: what it holds of shared memory, and how much of that the job maps.
+    pub(super) fn note_shared_memory(&mut self) {
+        let Some(machine_bytes) = self.machine.columns.shared_memory_bytes() else { return };
+        let mapped = self.tree.processes.iter().filter(|process| !process.is_zombie());
+        let mapped: Vec<u64> = mapped.map(|process| process.shared_memory_bytes).collect();
+        self.unmapped.take(SharedReading {
+            machine_bytes,
+            mapped_sum_bytes: mapped.iter().sum(),
+            mapped_max_bytes: mapped.iter().copied().max().unwrap_or_default(),
+        });
+    }
+
     /// `[main, descendants, combined]` at this tick.
     pub(super) fn read_memory(&mut self, t_ns: u64) -> [Resident; 3] {
         let readings = self.tree.memory_readings();

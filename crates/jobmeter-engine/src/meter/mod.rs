@@ -18,6 +18,7 @@ mod tick;
 pub mod tree;
 
 use crate::account::memory::MemoryAccount;
+use crate::account::unmapped::Unmapped;
 use crate::linux::cgroup::JobGroup;
 use crate::linux::control::Pid;
 use crate::linux::perf_clock::InheritedClocks;
@@ -65,6 +66,7 @@ pub struct Meter {
     pub(crate) memory: MemoryAccount,
     pub(crate) bounds: Bounds,
     pub(crate) levels: Levels,
+    pub(crate) unmapped: Unmapped,
     pub(crate) machine: Machine,
     extras: Extras,
     pub(crate) out: Output,
@@ -113,6 +115,7 @@ impl Meter {
             memory: MemoryAccount::default(),
             bounds: Bounds::default(),
             levels: Levels::default(),
+            unmapped: Unmapped::default(),
             machine: Machine { columns, read_at_ns: None, swap_total_bytes: None },
             extras: Extras::default(),
             out: Output::new(row),

@@ -74,6 +74,9 @@ impl Meter {
                 figures.set(Metric::RssBytes, Stat::Max, figure);
             }
         }
+        if let (Some(bounds), Some(figures)) = (self.unmapped.peak(), all.scopes.get_mut(&Scope::Combined)) {
+            figures.insert("unmapped_bytes_max".to_owned(), unmapped_figure(bounds));
+        }
         if let (Some(peak), Some(figures)) = (group_peak, all.scopes.get_mut(&Scope::Combined)) {
             figures.set(
                 Metric::CgroupMemoryPeakBytes,
@@ -121,6 +124,13 @@ fn mark_lag_bytes() -> u64 {
     let cores = crate::linux::cpus::online().len() as u64;
     let batch_pages = (2 * cores).max(32);
     3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)
+}
+
+/// Memory that the job holds and no process maps.
+fn unmapped_figure((least_bytes, most_bytes): (u64, u64)) -> Figure {
+    let reason = "by the growth of the machine's shared memory, in which other programs may have a part";
+    let figure = Figure::int(least_bytes, Quality::Estimate).because(reason);
+    Figure { lower: Some(Number::Int(least_bytes)), upper: Some(Number::Int(most_bytes)), ..figure }
 }
 
 /// A peak of which some processes may be missing.

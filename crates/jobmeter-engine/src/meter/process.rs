@@ -86,6 +86,8 @@ pub struct Process {
     /// Page faults of the children it has waited for, also when read apart from `stat`.
     pub waited_faults: u64,
     pub swap_bytes: Option<u64>,
+    /// Resident shared memory as of the last `status`.
+    pub shared_memory_bytes: u64,
     pub switches: Option<(u64, u64)>,
     pub ignores_children: bool,
     pub rollup: Option<RollupReading>,
@@ -201,6 +203,7 @@ impl Process {
             is_end_bounded: false,
             waited_faults: 0,
             swap_bytes: None,
+            shared_memory_bytes: 0,
             switches: None,
             ignores_children: false,
             rollup: None,
@@ -394,6 +397,7 @@ impl Process {
                 self.faults_at_mark = self.stat.faults();
             }
             self.swap_bytes = status.swap_bytes;
+            self.shared_memory_bytes = status.shared_memory_bytes.unwrap_or_default();
             self.switches = status.switches_voluntary.zip(status.switches_involuntary);
             self.ignores_children = status.ignores_children;
         }

@@ -100,6 +100,11 @@ impl SystemColumns {
         self.buffer = Vec::new();
     }
 
+    /// Shared memory of the machine, as of the last reading.
+    pub(crate) fn shared_memory_bytes(&self) -> Option<u64> {
+        self.probe.reading.memory.shared_memory_bytes
+    }
+
     /// Mount points with their file systems, for the summary.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &Mount> {
         self.mounts.iter().map(|columns| &columns.mount)

@@ -213,6 +213,7 @@ impl Meter {
             self.machine.read_at_ns = Some(now_ns);
             self.machine.columns.read(&mut self.out.row, now_ns, is_last);
             self.machine.swap_total_bytes = self.out.row.get(Scope::System, Metric::SwapTotalBytes);
+            self.note_shared_memory();
             // At the end the group is asked when the account is settled.
             if !is_last {
                 self.fill_group_cpu();

@@ -24,6 +24,8 @@ pub struct Run {
     /// The peak as sampled, and its upper bound.
     pub memory_sampled: Option<f64>,
     pub memory_peak: Option<f64>,
+    /// The part of it that no process maps.
+    pub memory_unmapped: f64,
     /// How the upper bound was reached.
     pub memory_source: Option<String>,
     pub memory_reason: Option<String>,
@@ -55,7 +57,8 @@ impl Run {
             cores_mean: number(job.get(Metric::CpuNs, Stat::RateMean)),
             cores_max: number(job.get(Metric::CpuNs, Stat::RateMax)),
             memory_sampled: number(memory),
-            memory_peak: memory.and_then(upper),
+            memory_peak: memory.and_then(upper).map(|bytes| bytes + unmapped(job)),
+            memory_unmapped: unmapped(job),
             memory_source: memory.filter(|figure| figure.upper.is_some()).and_then(|f| f.reason.clone()),
             memory_reason: memory.and_then(reason),
             gpus_mean: busy(Stat::Mean),
@@ -97,6 +100,11 @@ fn number(figure: Option<&Figure>) -> Option<f64> {
 fn upper(figure: &Figure) -> Option<f64> {
     let value = number(Some(figure))?;
     Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
+}
+
+/// What a limit counts besides resident memory: files in tmpfs, memfd and the like, at most.
+fn unmapped(job: &Figures) -> f64 {
+    job.get(Metric::UnmappedBytes, Stat::Max).and_then(upper).unwrap_or(0.0)
 }
 
 /// What is doubtful about a figure; one that is bounded from both sides is not.

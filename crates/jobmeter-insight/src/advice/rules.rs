@@ -136,6 +136,13 @@ impl Family<'_> {
             if let Some(source) = widest.and_then(|run| run.memory_source.as_deref()) {
                 item.why += &format!("; {}", clean(source));
             }
+            let unmapped = widest.map_or(0.0, |run| run.memory_unmapped);
+            if unmapped > 0.02 * bound {
+                item.why += &format!(
+                    "; {} of it in tmpfs, memfd or shared segments that no process maps",
+                    show_bytes(unmapped)
+                );
+            }
             if let Some(reason) = reason {
                 item.add_unknown(clean(&reason));
             }

@@ -10,6 +10,8 @@ pub struct Status {
     /// Peak resident memory of the present address space (it starts anew with exec). Absent for zombies.
     pub peak_rss_bytes: Option<u64>,
     pub swap_bytes: Option<u64>,
+    /// Resident shared memory: tmpfs, memfd, System V and shared anonymous mappings.
+    pub shared_memory_bytes: Option<u64>,
     /// Of the main thread alone.
     pub switches_voluntary: Option<u64>,
     pub switches_involuntary: Option<u64>,
@@ -27,6 +29,10 @@ pub fn parse(text: &[u8]) -> Status {
                 let kib = |key: &[u8]| keyed(line, key).map(|value| value * 1024);
                 status.peak_rss_bytes = kib(b"VmHWM:").or(status.peak_rss_bytes);
                 status.swap_bytes = kib(b"VmSwap:").or(status.swap_bytes);
+            }
+            Some(b'R') => {
+                let kib = keyed(line, b"RssShmem:");
+                status.shared_memory_bytes = kib.map(|kib| kib * 1024).or(status.shared_memory_bytes);
             }
             Some(b'S') => {
                 if let Some(mask) = line.strip_prefix(b"SigIgn:\t") {
@@ -82,10 +88,11 @@ mod tests {
 
     #[test]
     fn the_lines_that_matter() {
-        let text = b"Name:\tx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t77\nUid:\t1000\t1000\t1000\t1000\nVmHWM:\t    3300 kB\nVmSwap:\t       4 kB\nThreads:\t1\nSigIgn:\t0000000000010000\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
+        let text = b"Name:\tx\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t77\nUid:\t1000\t1000\t1000\t1000\nVmHWM:\t    3300 kB\nRssShmem:\t      12 kB\nVmSwap:\t       4 kB\nThreads:\t1\nSigIgn:\t0000000000010000\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
         let status = parse(text);
         assert_eq!((status.group_pid, status.uid), (Some(77), Some(1000)));
         assert_eq!((status.peak_rss_bytes, status.swap_bytes), (Some(3300 * 1024), Some(4096)));
+        assert_eq!(status.shared_memory_bytes, Some(12 * 1024));
         assert_eq!((status.switches_voluntary, status.switches_involuntary), (Some(150), Some(545)));
         assert!(status.ignores_children);
         assert_eq!(parse(b""), Status::default());

@@ -48,6 +48,8 @@ pub struct Memory {
     pub available_bytes: Option<u64>,
     pub buffers_bytes: Option<u64>,
     pub cached_bytes: Option<u64>,
+    /// Shared memory: tmpfs, memfd, System V and shared anonymous mappings, mapped or not.
+    pub shared_memory_bytes: Option<u64>,
     pub reclaimable_bytes: Option<u64>,
     pub active_bytes: Option<u64>,
     pub inactive_bytes: Option<u64>,
@@ -202,6 +204,7 @@ fn parse_meminfo(text: &[u8]) -> Memory {
             }
             Some(b'B') if line.starts_with(b"Buffers:") => (&mut memory.buffers_bytes, kib(b"Buffers:")),
             Some(b'C') if line.starts_with(b"Cached:") => (&mut memory.cached_bytes, kib(b"Cached:")),
+            Some(b'S') if line.starts_with(b"Shmem:") => (&mut memory.shared_memory_bytes, kib(b"Shmem:")),
             Some(b'S') if line.starts_with(b"SReclaimable:") => {
                 (&mut memory.reclaimable_bytes, kib(b"SReclaimable:"))
             }
