@@ -8,7 +8,7 @@ use jobmeter_insight::allocation::{Rule, Verdict, allocation};
 use jobmeter_insight::catalogue::Catalogue;
 use jobmeter_insight::policy::Policy;
 use jobmeter_model::summary::EntityFigures;
-use jobmeter_model::{Figure, Quality, Summary};
+use jobmeter_model::{Figure, Metric, Quality, Stat, Summary};
 
 fn risk(runs: &[Summary]) -> Advice {
     advise(runs, &Options::default()).unwrap()
@@ -135,7 +135,7 @@ fn a_failed_run_makes_a_floor_and_is_named_first() {
 #[test]
 fn the_advice_says_how_the_bound_was_reached() {
     let mut summary = Sample { memory_upper: Some(12.0 * GIB), ..Sample::default() }.summary();
-    let figure = summary.combined.get_mut("rss_bytes_max").unwrap();
+    let figure = summary.combined.get_mut(Metric::RssBytes, Stat::Max).unwrap();
     figure.reason = Some("upper bound by the peak of the job's own cgroup".to_owned());
     let why = risk(&[summary]).memory_bytes.why;
     assert!(why.ends_with("; upper bound by the peak of the job's own cgroup"), "{why}");
@@ -147,10 +147,10 @@ fn memory_that_no_process_maps_is_asked_for() {
     let mut summary = Sample { memory_bytes: GIB, memory_upper: Some(GIB), ..Sample::default() }.summary();
     let mut held = Figure::float(2.0 * GIB, Quality::Estimate);
     held.upper = Some(jobmeter_model::Number::Float(3.0 * GIB));
-    summary.combined.insert("unmapped_bytes_max".to_owned(), held);
+    summary.combined.set_by_key("unmapped_memory_peak_bytes", held);
     let advice = risk(&[summary]);
     assert!(advice.memory_bytes.need.unwrap() >= 4.0 * GIB, "{:?}", advice.memory_bytes);
-    assert!(advice.memory_bytes.why.contains("3 GiB of it in tmpfs, memfd"), "{}", advice.memory_bytes.why);
+    assert!(advice.memory_bytes.why.contains("3.22 GB of it in tmpfs, memfd"), "{}", advice.memory_bytes.why);
 }
 
 /// Two cards with 10 and 6 GiB need cards of 10, not of 16.
@@ -161,13 +161,13 @@ fn vram_is_that_of_one_card() {
         let figure = Figure::float(gib * GIB, Quality::Sampled);
         summary.gpus.push(EntityFigures {
             name: name.to_owned(),
-            figures: [("combined_gpu_memory_bytes_max".to_owned(), figure)].into(),
+            figures: [("combined_gpu_memory_bytes_max".to_owned(), figure)].into_iter().collect(),
             facts: std::collections::BTreeMap::new(),
         });
     }
     let advice = simple(&[summary.clone()]);
     assert_eq!((advice.gpus.value, advice.vram_bytes.value), (Some(2), Some(12 << 30)));
-    assert!(advice.to_text().contains("VRAM/GPU 12 GiB"), "{}", advice.to_text());
+    assert!(advice.to_text().contains("VRAM/GPU 12.9 GB"), "{}", advice.to_text());
     let filters = advice.filters();
     assert!(filters.vram_bytes.is_some_and(|bytes| bytes as f64 > 12.0 * GIB && (bytes as f64) < 13.0 * GIB));
 }

@@ -89,7 +89,7 @@ fn memory_in_tmpfs_is_held_by_the_job() {
     let script = format!("head -c 80000000 /dev/zero > {file}; sleep 0.8; rm {file}");
     let run = room.run(&["-i", "100ms"], &["sh", "-c", &script]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let held = figure(&run.summary().combined, "unmapped_bytes_max");
+    let held = figure(&run.summary().combined, "unmapped_memory_peak_bytes");
     assert!(held.as_f64().is_some_and(|bytes| bytes >= 79.0 * MB), "{held:?}");
     assert!(value(&run.summary().combined, "rss_bytes_max") < 20.0 * MB);
 }

@@ -75,7 +75,7 @@ impl Meter {
             }
         }
         if let (Some(bounds), Some(figures)) = (self.unmapped.peak(), all.scopes.get_mut(&Scope::Combined)) {
-            figures.insert("unmapped_bytes_max".to_owned(), unmapped_figure(bounds));
+            figures.set(Metric::UnmappedMemoryPeakBytes, Stat::Total, unmapped_figure(bounds));
         }
         if let (Some(peak), Some(figures)) = (group_peak, all.scopes.get_mut(&Scope::Combined)) {
             figures.set(

@@ -104,7 +104,7 @@ fn upper(figure: &Figure) -> Option<f64> {
 
 /// What a limit counts besides resident memory: files in tmpfs, memfd and the like, at most.
 fn unmapped(job: &Figures) -> f64 {
-    job.get(Metric::UnmappedBytes, Stat::Max).and_then(upper).unwrap_or(0.0)
+    job.get(Metric::UnmappedMemoryPeakBytes, Stat::Total).and_then(upper).unwrap_or(0.0)
 }
 
 /// What is doubtful about a figure; one that is bounded from both sides is not.
