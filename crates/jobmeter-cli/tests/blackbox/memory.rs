@@ -104,6 +104,9 @@ fn copy_on_write_is_counted_once() {
     let combined = &run.summary().combined;
     let said = value(combined, "rss_bytes_max");
     assert!((said / union - 1.0).abs() <= 0.03, "{said} instead of {union}");
+    // Also when copies end together and wait for their parent as zombies: they count with what they changed.
+    let upper = peak(&run).upper.map(Number::as_f64).expect("an upper bound");
+    assert!((union..1.15 * union).contains(&upper), "{upper} for {union}");
     // The plain sum, which counts the block five times, is known as what it is.
     assert!(value(combined, "rss_sum_bytes_max") >= 1_500.0 * MB);
     // Before the first fork the whole block is the parent's own, so the private part may peak at all of it.

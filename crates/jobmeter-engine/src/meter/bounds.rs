@@ -157,7 +157,7 @@ impl Meter {
         let final_mark_bytes = mark.map(|mark| mark.peak_rss_bytes).or(reaped_bytes);
         // Read as a zombie, or in its exit record, the count of its faults is final.
         let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
-        let parent_lives = self.tree.get(gone.parent_pid).is_some_and(|parent| !parent.is_zombie());
+        let parent_lives = self.lives(gone.parent_pid);
         let readings = gone.last_readings(final_mark_bytes, final_faults, parent_lives);
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
@@ -243,7 +243,11 @@ impl Meter {
                 if !process.is_end_bounded() {
                     let faults = process.is_final.then(|| process.stat.faults());
                     let mark = self.bounds.exit_marks.get(&process.id.pid).map(|mark| mark.record);
-                    let readings = process.last_readings(mark.map(|mark| mark.peak_rss_bytes), faults, false);
+                    let readings = process.last_readings(
+                        mark.map(|mark| mark.peak_rss_bytes),
+                        faults,
+                        self.lives(process.parent_pid),
+                    );
                     interval.push_ended(0, u64::MAX, process.is_main, readings);
                 }
             } else if let Some(living) = process.living(now_ns) {
@@ -267,6 +271,11 @@ impl Meter {
         interval
     }
 
+    /// Whether `pid` is a member that has not ended: what its forked copies did not change is in its memory.
+    fn lives(&self, pid: i32) -> bool {
+        self.tree.get(pid).is_some_and(|process| !process.is_zombie())
+    }
+
     /// What is known of a process that no tick has seen.
     fn unseen_readings(&self, life: &Passed, now_ns: u64) -> LastReadings {
         if life.end_ns == u64::MAX && life.fork_ns > 0 {
@@ -276,7 +285,7 @@ impl Meter {
         }
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
         let ExitRecord { parent_pid, is_copy, peak_rss_bytes, faults, .. } = mark.record;
-        let parent_lives = self.tree.get(parent_pid).is_some_and(|parent| !parent.is_zombie());
+        let parent_lives = self.lives(parent_pid);
         LastReadings {
             final_mark_bytes: Some(peak_rss_bytes),
             copy: (is_copy && parent_lives).then_some(CopyReadings {
