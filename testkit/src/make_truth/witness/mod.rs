@@ -290,7 +290,9 @@ fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: bool) -> Or
             let before_ns = timeline::wall_clock_ns();
             found.samples_at.push(Held { after_ns, before_ns, bytes: sample.bytes });
         }
-        let below: Vec<Mapper> = processes.into_iter().filter(|mapper| mapper.process != root).collect();
+        // Until it runs a program of its own, a vfork child has nothing but its parent's memory.
+        let is_below = |mapper: &Mapper| mapper.process != root && !pages::share_memory(root, mapper.process);
+        let below: Vec<Mapper> = processes.into_iter().filter(is_below).collect();
         if pages::resident_sum_bytes(&below) > found.descendants_bytes
             && let Some(sample) = oracle.sample(&below, found.descendants_bytes)
         {
