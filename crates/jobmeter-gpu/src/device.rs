@@ -36,6 +36,22 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
+    /// Whether a user means this device: its UUID in any case, and for AMD also the UUID as amd-smi spells it and the
+    /// plain number that rocm-smi prints.
+    pub fn is_called(&self, name: &str) -> bool {
+        if self.uuid.eq_ignore_ascii_case(name) {
+            return true;
+        }
+        let Some(own) = self.uuid.strip_prefix("GPU-").filter(|_| self.brand == Brand::Amd) else {
+            return false;
+        };
+        let plain = name.strip_prefix("0x").or(name.strip_prefix("0X")).unwrap_or(name);
+        own.eq_ignore_ascii_case(plain)
+            || amd_smi_number(name).is_some_and(|tail| {
+                own.len() > tail.len() && own.to_ascii_lowercase().ends_with(&tail.to_ascii_lowercase())
+            })
+    }
+
     /// The constants as text, for the summary's `facts`.
     pub fn facts(&self) -> BTreeMap<String, String> {
         let mut facts = BTreeMap::new();
@@ -65,6 +81,15 @@ impl GpuDevice {
         put("energy_method", self.energy_method.map(str::to_owned));
         facts
     }
+}
+
+/// The low 48 bits of a GPU's number, which are the last group of the UUID that amd-smi makes of it; the groups before
+/// hold the model, and the rest of the number among fixed digits.
+fn amd_smi_number(name: &str) -> Option<&str> {
+    let groups: Vec<&str> = name.split('-').collect();
+    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    let is_hex = groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    (lengths == [8, 4, 4, 4, 12] && is_hex).then(|| groups[4])
 }
 
 /// What one device said at one moment. Every figure may be missing; [`crate::Failure`] says why.

@@ -13,7 +13,7 @@ pub(crate) fn select(devices: &mut [GpuDevice], config: &GpuConfig) -> Result<()
     }
     let Some(uuids) = &config.uuids else { return Ok(()) };
     let wanted: Vec<&str> = uuids.iter().map(|uuid| uuid.trim()).filter(|uuid| !uuid.is_empty()).collect();
-    let fits = |device: &GpuDevice, uuid: &str| device.selected && device.uuid.eq_ignore_ascii_case(uuid);
+    let fits = |device: &GpuDevice, uuid: &str| device.selected && device.is_called(uuid);
     let unknown: Vec<String> = wanted
         .iter()
         .filter(|uuid| !devices.iter().any(|device| fits(device, uuid)))

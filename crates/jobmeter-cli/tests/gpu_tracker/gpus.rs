@@ -112,3 +112,19 @@ fn a_slow_driver_comes_late_into_the_rows_but_not_into_the_head() {
     assert_eq!(main[main.len() - 1], "100.0", "{main:?}");
     assert!(main.is_sorted_by_key(|value| *value != "0.0"), "{main:?}");
 }
+
+/// gpu_tracker takes the MiB of the driver's tools for megabytes.
+#[test]
+fn gpu_ram_can_be_told_as_gpu_tracker_counts_it() {
+    let place = Place::new();
+    let mut gpu = device("GPU-0", 80, json!([]));
+    (gpu["memory_total"], gpu["memory_used"]) = (json!(1000u64 << 20), json!(600u64 << 20));
+    let state = json!({"devices": [gpu]});
+    for (value, expected) in [("mib", "System capacity: 1000.0\n   System: 600.0\n"), ("", "System: 629.146")]
+    {
+        let mut command = with_driver(&place, &state, &["-e", "sleep 0.5", "--st=0.1", "--gru=megabytes"]);
+        let output = command.env("JOBMETER_GPU_TRACKER_RAM", value).output().expect("starts");
+        let out = text(&output.stdout);
+        assert!(out.contains(expected), "'{value}': {out}");
+    }
+}

@@ -91,7 +91,7 @@ impl Machine {
     /// A machine whose facts are known already.
     pub fn known(facts: KnownMachine<'_>) -> Result<Machine, CompatError> {
         let ram_unit = units::memory(facts.ram_unit, "RAM")?;
-        let gpu_ram_unit = units::memory(facts.gpu_ram_unit, "GPU RAM")?;
+        let gpu_ram_unit = units::gpu_memory(facts.gpu_ram_unit)?;
         Ok(Machine {
             ram_unit,
             gpu_ram_unit,
@@ -205,17 +205,18 @@ fn chosen(wanted: &[String], devices: &[GpuDevice]) -> Result<Vec<String>, Compa
                 .to_owned(),
         ));
     }
+    let mut uuids = Vec::with_capacity(wanted.len());
     for uuid in wanted {
-        if !devices.iter().any(|device| device.uuid == *uuid) {
+        let Some(device) = devices.iter().find(|device| device.is_called(uuid)) else {
             let names: Vec<&str> = devices.iter().map(|device| device.uuid.as_str()).collect();
             return Err(CompatError::Value(format!(
                 "GPU UUID of {} is not valid. Available UUIDs are: {}",
                 printable(uuid),
                 printable(&names.join(", "))
             )));
-        }
+        };
+        uuids.push(device.uuid.clone());
     }
-    let mut uuids = wanted.to_vec();
     uuids.sort();
     uuids.dedup();
     Ok(uuids)

@@ -81,7 +81,7 @@ impl Settings {
         Ok(Settings {
             interval_ns: interval_ns(sleep_time)?,
             ram_unit: units::memory(&ram_unit, "RAM")?,
-            gpu_ram_unit: units::memory(&gpu_ram_unit, "GPU RAM")?,
+            gpu_ram_unit: units::gpu_memory(&gpu_ram_unit)?,
             time_unit: units::time(&time_unit)?,
             n_expected_cores: cores.map(core_count).transpose()?,
             gpu_uuids: options.gpu_uuids.map(split).or(config.gpu_uuids),

@@ -30,12 +30,13 @@ pub(crate) struct GpuFigures {
     pub(crate) system_ram_max: f64,
     pub(crate) busy_percent_max: f64,
     busy_percent_sum: f64,
-    rows: u32,
+    /// Rows in which the use is known: those before the driver has answered count for nothing.
+    busy_rows: u32,
 }
 
 impl GpuFigures {
     pub(crate) fn busy_percent_mean(&self) -> f64 {
-        self.busy_percent_sum / f64::from(self.rows.max(1))
+        self.busy_percent_sum / f64::from(self.busy_rows.max(1))
     }
 }
 
@@ -116,13 +117,16 @@ impl Timepoints {
     fn keep(&mut self, cells: &Cells) {
         let known = |name: &str| {
             let place = DATA_COLUMNS.iter().position(|column| *column == name);
-            place.and_then(|place| cells[place]).unwrap_or(0.0)
+            place.and_then(|place| cells[place])
         };
-        let busy_percent = known("gpu_sum_utilization_percent");
-        self.gpu.system_ram_max = self.gpu.system_ram_max.max(known("system_gpu_ram"));
-        self.gpu.busy_percent_max = self.gpu.busy_percent_max.max(busy_percent);
-        self.gpu.busy_percent_sum += busy_percent;
-        self.gpu.rows += 1;
+        if let Some(ram) = known("system_gpu_ram") {
+            self.gpu.system_ram_max = self.gpu.system_ram_max.max(ram);
+        }
+        if let Some(percent) = known("gpu_sum_utilization_percent") {
+            self.gpu.busy_percent_max = self.gpu.busy_percent_max.max(percent);
+            self.gpu.busy_percent_sum += percent;
+            self.gpu.busy_rows += 1;
+        }
     }
 }
 
@@ -159,7 +163,7 @@ mod tests {
     use crate::table::{cell, read_tracking};
     use crate::tracker::units;
     use crate::tree::Node;
-    use jobmeter_model::metric::{Metric, Scope};
+    use jobmeter_model::metric::{EntityKind, Metric, Scope};
 
     #[test]
     fn a_tick_that_did_not_read_the_machine_makes_no_row() {
@@ -201,6 +205,20 @@ mod tests {
             n_expected_gpus: 0,
             uuids: Vec::new(),
         }
+    }
+
+    #[test]
+    fn the_mean_use_of_gpus_counts_the_rows_in_which_it_is_known() {
+        let machine = Machine { uuids: vec!["GPU-0".to_owned()], n_expected_gpus: 1, ..machine() };
+        let mut points = Timepoints::new(machine, None, 0, None);
+        points.define(&Column::of(Scope::Main, Metric::Threads));
+        points.define(&Column::of(Scope::Main, Metric::RssBytes));
+        points.define(&Column::entity(Scope::System, Metric::GpuBusyPpm, EntityKind::Gpu, "GPU-0"));
+        for (t_ms, busy_ppm) in [(0, None), (100, None), (200, Some(700_000)), (300, Some(800_000))] {
+            points.tick(t_ms * 1_000_000, &[Some(1), Some(4096), busy_ppm]);
+        }
+        assert_eq!(points.gpu.busy_percent_mean(), 75.0, "the driver had not answered at first");
+        assert_eq!(points.gpu.busy_percent_max, 80.0);
     }
 
     #[test]

@@ -18,6 +18,17 @@ pub(crate) fn memory(name: &str, what: &str) -> Result<UnitOf, CompatError> {
     find(name, what, MEMORY)
 }
 
+/// Set to `mib`, GPU RAM is told as gpu_tracker tells it, which takes the MiB of the driver's tools for megabytes: for
+/// those who compare with results of it. Without it a megabyte is a million bytes.
+const AS_GPU_TRACKER: &str = "JOBMETER_GPU_TRACKER_RAM";
+const MIB: f64 = (1u64 << 20) as f64;
+
+pub(crate) fn gpu_memory(name: &str) -> Result<UnitOf, CompatError> {
+    let unit = memory(name, "GPU RAM")?;
+    let is_mib = std::env::var_os(AS_GPU_TRACKER).is_some_and(|value| value.eq_ignore_ascii_case("mib"));
+    Ok(if is_mib { UnitOf { factor: unit.factor * 1e6 / MIB, ..unit } } else { unit })
+}
+
 pub(crate) fn time(name: &str) -> Result<UnitOf, CompatError> {
     find(name, "time", TIME)
 }

@@ -256,9 +256,22 @@ def _chosen(uuids: Optional[Collection[str]], usual: List[str], known: List[str]
         raise ValueError(
             "gpu_uuids is not None but the set is empty. Please provide a set of at least one GPU UUID."
         )
+    chosen = []
     for uuid in uuids:
-        if uuid not in known:
+        meant = next((name for name in known if _is_called(name, uuid)), None)
+        if meant is None:
             raise ValueError(
                 f"GPU UUID of {uuid} is not valid. Available UUIDs are: {', '.join(known)}"
             )
-    return sorted(uuids)
+        chosen.append(meant)
+    return sorted(set(chosen))
+
+
+def _is_called(known: str, name: str) -> bool:
+    """The UUID itself, or that of amd-smi, whose last group ends the number of an AMD GPU."""
+    if known.lower() == name.lower():
+        return True
+    groups = name.lower().split("-")
+    is_amd_smi = [len(group) for group in groups] == [8, 4, 4, 4, 12]
+    is_number = known.startswith("GPU-") and len(known) == len("GPU-") + 16
+    return is_amd_smi and is_number and known.lower().endswith(groups[-1])

@@ -55,6 +55,8 @@ fn a_brand_narrows_and_no_gpu_leaves_them_alone() {
         (&[][..], &["GPU-0", "GPU-1", "GPU-2", amd, intel][..]),
         (&["--gpu-brand", "nvidia"], &["GPU-0", "GPU-1", "GPU-2"]),
         (&["--gpu-brand", "amd"], &[amd]),
+        (&["--gpu-uuids", "1aff73bf-0000-1000-802b-3c4d5e6f7081"], &[amd]),
+        (&["--gpu-uuids", "0x1a2b3c4d5e6f7081"], &[amd]),
         (&["--gpu-brand", "intel"], &[intel]),
         (&["--gpu-uuids", intel], &[intel]),
         (&["--no-gpu"], &[]),
