@@ -47,6 +47,10 @@ pub enum Event {
     Note { t_ns: u64, key: String, value: serde_json::Value },
 }
 
+/// Key of the note by which a run says that from now on a part of its CPU time, that of children which ended, is known in
+/// clock ticks of 10 ms only: differences between two rows are uncertain by as much.
+pub const ROUNDED_NOTE: &str = "cpu_in_ticks";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkKind {

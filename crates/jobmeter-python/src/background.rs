@@ -158,7 +158,9 @@ impl Background {
     pub(crate) fn is_running(&self) -> bool {
         let State::Live(live) = &self.state else { return false };
         let exit = live.exit.as_ref();
-        exit.is_none_or(|exit| sys::wait_readable(&[exit.as_raw_fd()], Some(0)).is_ok_and(|ready| ready == 0))
+        exit.is_none_or(|exit| {
+            sys::wait_readable([exit.as_raw_fd()], Some(0)).is_ok_and(|[has_ended]| !has_ended)
+        })
     }
 
     pub(crate) fn mark(&self, name: &str, kind: MarkKind) {

@@ -137,3 +137,31 @@ fn phases_of_recorded_runs_are_compared() {
     let of_phase: Vec<&Value> = rows.iter().filter(|row| row["scope"] == "phase").collect();
     assert!(of_phase.iter().any(|row| row.to_string().contains("load")), "{comparison}");
 }
+
+#[test]
+fn an_end_closes_the_phase_it_means_whoever_sends_it() {
+    let room = Room::new("phases-senders");
+    // The last command of a subshell runs in its place, and each line of a recipe in a shell of its own.
+    let script = format!(
+        "( mark --begin sub; burn 30; exec '{JOBMETER}' mark --end sub ) & wait
+        sh -c \"'{JOBMETER}' mark --begin recipe; true\"; burn 30; sh -c \"'{JOBMETER}' mark --end recipe; true\"
+        burn 40"
+    );
+    let (run, phases) = phases_of(&room, &[], &script);
+    let wall_ns = run.summary().run.wall_ns.expect("an end") as f64;
+    for name in ["sub", "recipe"] {
+        let phase = phases.iter().find(|phase| phase["name"] == name).expect("the phase");
+        assert_eq!(phase["open_calls"], 0, "{phase}");
+        let spent_ns = number(&phases, name, "time_total_ns");
+        assert!(spent_ns < wall_ns - 35.0 * MS, "{name} took {spent_ns} of {wall_ns} ns: it never ended");
+    }
+}
+
+#[test]
+fn a_phase_says_what_it_does_not_know() {
+    let room = Room::new("phases-grades");
+    let script = "burn 20; mark --begin p; burn 30; mark --end p; burn 20";
+    let (_, phases) = phases_of(&room, &["--no-cgroup"], script);
+    assert_eq!(phases[0]["quality"], "sampled", "children's time is in ticks of 10 ms: {phases:?}");
+    assert_eq!(phases[0]["peak_quality"], "lower_bound", "{phases:?}");
+}

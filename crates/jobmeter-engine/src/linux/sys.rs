@@ -252,32 +252,27 @@ impl AsRawFd for EventFd {
 /// the loops look around this often instead.
 const BLIND_WAIT_NS: u64 = 10_000_000;
 
-/// Waits until any of `fds` is readable or the monotonic clock shows `until_ns`; returns which, by bit. At most 64
-/// descriptors; negative ones are passed over. An error says that waiting is not possible: it comes after a short
+/// Waits until any of `fds` is readable or the monotonic clock shows `until_ns`; returns which, in the same
+/// order. Negative ones are passed over. An error says that waiting is not possible: it comes after a short
 /// sleep, so that a loop which goes on does not spin.
-pub fn wait_readable(fds: &[RawFd], until_ns: Option<u64>) -> io::Result<u64> {
-    let mut set = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 64];
-    let count = fds.len().min(set.len());
-    for (slot, fd) in set.iter_mut().zip(fds) {
-        slot.fd = *fd;
-    }
+pub fn wait_readable<const COUNT: usize>(
+    fds: [RawFd; COUNT],
+    until_ns: Option<u64>,
+) -> io::Result<[bool; COUNT]> {
+    let mut set = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     let left = until_ns.map(|until_ns| timespec(until_ns.saturating_sub(monotonic_ns())));
     let left = left.as_ref().map_or(std::ptr::null(), |left| left as *const libc::timespec);
-    // SAFETY: `count` entries of `set` and the time, where there is one, are initialised and live.
-    let ready = unsafe { libc::ppoll(set.as_mut_ptr(), count as libc::nfds_t, left, std::ptr::null()) };
+    // SAFETY: the entries of `set` and the time, where there is one, are initialised and live.
+    let ready = unsafe { libc::ppoll(set.as_mut_ptr(), COUNT as libc::nfds_t, left, std::ptr::null()) };
     if ready < 0 {
         let error = io::Error::last_os_error();
         if error.kind() == io::ErrorKind::Interrupted {
-            return Ok(0);
+            return Ok([false; COUNT]);
         }
         std::thread::sleep(std::time::Duration::from_nanos(BLIND_WAIT_NS));
         return Err(error);
     }
-    Ok(set[..count]
-        .iter()
-        .enumerate()
-        .filter(|(_, slot)| slot.revents != 0)
-        .fold(0, |bits, (index, _)| bits | (1 << index)))
+    Ok(set.map(|slot| slot.revents != 0))
 }
 
 fn timespec(ns: u64) -> libc::timespec {

@@ -6,6 +6,7 @@ use super::{Meter, Target};
 use crate::account::amounts::Account;
 use crate::linux::cgroup::JobGroup;
 use crate::meter::process::Process;
+use jobmeter_model::event::{Event, ROUNDED_NOTE};
 use jobmeter_model::metric::{Metric, Scope};
 use std::sync::atomic::Ordering;
 
@@ -78,8 +79,13 @@ impl Meter {
         (main.map(|main| main.since(&self.counters.base_main)), combined.since(&self.counters.base))
     }
 
-    pub(super) fn fill_accounts(&mut self) {
+    pub(super) fn fill_accounts(&mut self, t_ns: u64) {
         let (main, combined) = self.accounts();
+        let is_rounded = combined.gaps.rounded > 0 && self.witnesses.group.is_none();
+        if is_rounded && !std::mem::replace(&mut self.counters.is_rounded, true) {
+            let value = serde_json::Value::Bool(true);
+            self.emit(&Event::Note { t_ns, key: ROUNDED_NOTE.to_owned(), value });
+        }
         let rest = main.map(|main| combined.since(&main));
         // Without the bytes of main the rest says nothing of the job.
         let bytes_are_missing = main.is_some_and(|main| main.gaps.chars);

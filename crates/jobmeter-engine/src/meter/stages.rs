@@ -118,6 +118,8 @@ pub(crate) struct Counters {
     pub main_io: MainIo,
     /// Set at the end: some processes' accounts are missing from the sums, so that a process may have gone unnoticed.
     pub accounts_are_short: bool,
+    /// The record says that a part of the CPU time is known in clock ticks only.
+    pub is_rounded: bool,
 }
 
 /// The bytes of main without its waited-for children, which `/proc/PID/io` includes.

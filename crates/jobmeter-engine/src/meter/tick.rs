@@ -191,7 +191,7 @@ impl Meter {
         if is_first {
             self.take_base();
         }
-        self.fill_accounts();
+        self.fill_accounts(t_ns);
         self.fill_memory(t_ns, meters_threads);
         if self.tree.ran_out_of_descriptors() && !std::mem::replace(&mut self.doubts.is_partial, true) {
             self.warn(WarningKind::Descriptors, OUT_OF_DESCRIPTORS.to_owned());

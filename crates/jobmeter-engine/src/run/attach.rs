@@ -139,14 +139,14 @@ impl Watch {
             let exit = self.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let fds = [self.signals.as_raw_fd(), exit];
             // A wait that failed has slept a little: signals, the clock and the process are looked at again.
-            let ready = sys::wait_readable(&fds, Some(until_ns));
+            let ready = sys::wait_readable(fds, Some(until_ns));
             while let Some(arrived) = self.signals.next() {
                 if matches!(arrived.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT) {
                     return WatchEnd::Told(arrived.signal);
                 }
             }
             let ended = match ready {
-                Ok(ready) if self.exit.is_some() => ready & 2 != 0,
+                Ok([_, has_ended]) if self.exit.is_some() => has_ended,
                 // Nothing tells of its end: look.
                 _ => is_zombie(self.pid),
             };

@@ -53,7 +53,7 @@ pub fn wait(mut job: PlainJob) -> PlainEnd {
         }
         let until_ns = job.deadline_ns.unwrap_or(u64::MAX).min(now_ns + LOOK_AGAIN_NS);
         // A wait that failed has slept a little.
-        drop(sys::wait_readable(&[job.signals], Some(until_ns)));
+        drop(sys::wait_readable([job.signals], Some(until_ns)));
     }
 }
 

@@ -232,21 +232,20 @@ fn tick_until_woken(
         let fds = [shared.wake.as_raw_fd(), exit, inbox_fd];
         let until_ns = first_look_ns.unwrap_or(u64::MAX).min(cadence.due_ns());
         // A failed wait returns after a short sleep; the loop then checks the clock and the meter as usual.
-        let ready = sys::wait_readable(&fds, Some(until_ns)).unwrap_or(0);
-        if ready & 1 != 0 || shared.lock().is_none() {
+        let ready = sys::wait_readable(fds, Some(until_ns)).unwrap_or_default();
+        let [is_woken, has_ended, has_mail] = ready;
+        if is_woken || shared.lock().is_none() {
             break;
         }
         if first_look_ns.take().is_some() {
             shared.with(Meter::complete_first_tick);
         }
-        if ready & 2 != 0 {
+        if has_ended {
             // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
             shared.with(Meter::tick);
             exit = -1;
         }
-        if ready & 4 != 0
-            && let Some(inbox) = inbox
-        {
+        if has_mail && let Some(inbox) = inbox {
             (inbox.deliver)();
         }
         let interval_ns = cadence.interval_ns();

@@ -195,14 +195,14 @@ impl<'job> Supervisor<'job> {
             .min(self.cadence.due_ns())
             .min(self.meter.exits_due_ns());
         let fds = [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd()];
-        match sys::wait_readable(&fds, Some(until_ns)) {
-            Ok(ready) => {
-                if ready & 8 != 0 {
+        match sys::wait_readable(fds, Some(until_ns)) {
+            Ok([has_signals, has_marks, has_ended, has_events]) => {
+                if has_events {
                     self.meter.wake_by_events();
                 }
                 // Without a descriptor of the process, each look asks for it.
-                let exit = ready & 4 != 0 || exit == -1;
-                Ready { signals: ready & 1 != 0, marks: ready & 2 != 0, exit }
+                let exit = has_ended || exit == -1;
+                Ready { signals: has_signals, marks: has_marks, exit }
             }
             // It has slept a little: everything is looked at.
             Err(_) => Ready { signals: true, marks: true, exit: true },

@@ -176,7 +176,7 @@ impl Link for Room {
             if enough(&view) || view.ended || monotonic_ns() >= until_ns {
                 return view;
             }
-            drop(wait_readable(&[self.bell.as_raw_fd()], Some(until_ns)));
+            drop(wait_readable([self.bell.as_raw_fd()], Some(until_ns)));
             let mut bytes = [0u8; 64];
             let (into, most) = (bytes.as_mut_ptr().cast(), bytes.len());
             // SAFETY: takes at most 64 bytes into 64; what they are does not matter.

@@ -7,7 +7,7 @@
 
 use super::span::Span;
 use super::used::{COUNTERS, Totals, Used};
-use crate::event::{Event, MarkKind, Sink};
+use crate::event::{Event, MarkKind, ROUNDED_NOTE, Sink};
 use crate::metric::{Column, Metric, Scope};
 use crate::summary::Quality;
 
@@ -75,6 +75,8 @@ pub struct PhaseBuilder<S> {
     last_t_ns: u64,
     /// The last moment at which counters were read.
     counted_ns: Option<u64>,
+    /// CPU time of children that ended is known in clock ticks: see [`ROUNDED_NOTE`].
+    is_rounded: bool,
     taker: S,
 }
 
@@ -93,6 +95,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             open: Vec::new(),
             last_t_ns: 0,
             counted_ns: None,
+            is_rounded: false,
             taker,
         }
     }
@@ -107,7 +110,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             }
             // Nothing was counted after the last tick, so the end of the record is a boundary like any other.
             let exact = !open.ended || Some(open.span.end_ns) <= self.counted_ns;
-            let end = Boundary { totals, exact };
+            let end = Boundary { totals, exact: exact && !self.is_rounded };
             let begin = open.begin.unwrap_or(end);
             close(&mut open.span, begin, end);
             self.taker.take(open.span);
@@ -134,11 +137,15 @@ impl<S: TakeSpan> PhaseBuilder<S> {
     }
 
     fn end(&mut self, t_ns: u64, name: &str, pid: i32, tid: i32) {
-        let fits = |open: &OpenSpan| {
-            !open.ended && open.span.name == name && open.span.pid == pid && open.span.tid == tid
-        };
+        let is_named = |open: &OpenSpan| !open.ended && open.span.name == name;
+        let is_own = |open: &OpenSpan| is_named(open) && open.span.pid == pid && open.span.tid == tid;
+        // A command that marks is known by its parent, and in a recipe or at the end of a subshell that is another process
+        // each time: the oldest phase of that name is meant. Threads of a program end their own.
+        let is_commands = |open: &OpenSpan| is_named(open) && open.span.tid == open.span.pid && tid == pid;
+        let own = self.open.iter().rposition(|open| is_own(open));
+        let index = own.or_else(|| self.open.iter().position(|open| is_commands(open)));
         // An end without a beginning is a mark like any other and closes nothing.
-        let Some(index) = self.open.iter().rposition(|open| fits(open)) else { return };
+        let Some(index) = index else { return };
         let mut open = self.open.remove(index);
         open.ended = true;
         open.span.closed = true;
@@ -157,7 +164,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
         let (before, now) = (&self.before, &self.now);
         let span = &mut open.span;
         if open.begin.is_none() && span.begin_ns <= now.t_ns {
-            open.begin = Some(boundary_at(before, now, span.begin_ns));
+            open.begin = Some(self.graded(boundary_at(before, now, span.begin_ns)));
         }
         let inside = span.begin_ns <= now.t_ns && (!open.ended || now.t_ns <= span.end_ns);
         if inside {
@@ -166,10 +173,15 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             span.used.peak_gpu_memory_bytes = span.used.peak_gpu_memory_bytes.max(gpu_memory);
         }
         if let (true, Some(begin)) = (open.ended && span.end_ns <= now.t_ns, open.begin) {
-            close(span, begin, boundary_at(before, now, span.end_ns));
+            close(span, begin, self.graded(boundary_at(before, now, span.end_ns)));
             return true;
         }
         false
+    }
+
+    /// Exact only while no part of the CPU time is known in clock ticks alone.
+    fn graded(&self, boundary: Boundary) -> Boundary {
+        Boundary { exact: boundary.exact && !self.is_rounded, ..boundary }
     }
 
     /// The use of the GPUs that a tick tells is that of the time since the tick before it.
@@ -249,6 +261,7 @@ impl<S: TakeSpan> Sink for PhaseBuilder<S> {
                     MarkKind::Point => {}
                 }
             }
+            Event::Note { key, .. } if key == ROUNDED_NOTE => self.is_rounded = true,
             Event::Settle { t_ns, values } => {
                 self.last_t_ns = self.last_t_ns.max(*t_ns);
                 self.counted_ns = self.counted_ns.max(Some(*t_ns));

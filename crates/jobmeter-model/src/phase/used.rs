@@ -127,7 +127,10 @@ impl Used {
                 .map(|((.., name), total)| (*name, Whole(total)))
         };
         cells.extend(counters(Scope::Combined));
+        // The largest of the ticks inside: more may have been held between them.
+        let peak = if self.peak_rss_bytes.is_some() { "lower_bound" } else { "unavailable" };
         cells.extend([
+            ("peak_quality", Word(peak)),
             ("peak_rss_bytes", Whole(self.peak_rss_bytes)),
             ("peak_gpu_memory_bytes", Whole(self.peak_gpu_memory_bytes)),
             ("gpu_busy_ppm_mean", Real(self.gpu_busy_ppm.mean())),
