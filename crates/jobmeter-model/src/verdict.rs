@@ -30,18 +30,36 @@ pub fn exit_code_of(status: i32) -> i32 {
 pub struct Circumstances {
     /// We ended it because its time was up.
     pub timed_out_after_ns: Option<u64>,
-    /// OOM kills that its cgroup counted while it ran.
-    pub oom_kills: u64,
+    /// OOM kills that its cgroup counted while it ran; `None` where no counter could be read.
+    pub oom_kills: Option<u64>,
+    /// The limit that was reached, where a cgroup says so.
+    pub reached_limit: Option<ReachedLimit>,
+}
+
+/// A memory limit of a cgroup, the job's own or one above it, that was reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReachedLimit {
+    pub bytes: u64,
+    /// The folder of the group. Hostile text.
+    pub group: String,
 }
 
 /// From a `wait` status.
 pub fn of_status(status: i32, circumstances: &Circumstances) -> Verdict {
     let mut evidence = Vec::new();
-    if circumstances.oom_kills > 0 {
-        evidence.push(format!(
-            "the kernel's OOM killer struck {} time(s) in the job's cgroup",
-            circumstances.oom_kills
-        ));
+    let oom_kills = circumstances.oom_kills.unwrap_or_default();
+    if oom_kills > 0 {
+        evidence.push(format!("the kernel's OOM killer struck {oom_kills} time(s) in the job's cgroup"));
+        evidence.push(match &circumstances.reached_limit {
+            Some(limit) => format!(
+                "the memory limit of {} of cgroup {} was reached",
+                crate::units::format_bytes(limit.bytes),
+                limit.group
+            ),
+            None => {
+                "no cgroup says that its memory limit was reached: the machine was out of memory".to_owned()
+            }
+        });
     }
     let (kind, exit_code, signal, core_dumped, text) = if is_signaled(status) {
         let signal = signal_of(status);
@@ -49,16 +67,18 @@ pub fn of_status(status: i32, circumstances: &Circumstances) -> Verdict {
         evidence.push(format!("wait status {status:#06x}"));
         let core = if core_dumped { ", core dumped" } else { "" };
         let named = signal_text(signal);
-        if circumstances.oom_kills > 0 && signal == SIGKILL {
-            (
-                VerdictKind::OomKilled,
-                None,
-                Some(signal),
-                core_dumped,
-                "killed for want of memory (OOM)".to_owned(),
-            )
+        if oom_kills > 0 && signal == SIGKILL {
+            let limit = circumstances.reached_limit.as_ref();
+            let limit = limit.map(|limit| crate::units::format_bytes(limit.bytes));
+            let limit = limit.map_or_else(String::new, |limit| format!(", at the limit of {limit}"));
+            let text = format!("killed for want of memory (OOM){limit}");
+            (VerdictKind::OomKilled, None, Some(signal), core_dumped, text)
         } else {
-            (VerdictKind::Signaled, None, Some(signal), core_dumped, format!("killed by {named}{core}"))
+            // Nobody else kills without a word: it is worth saying that this was somebody else.
+            let is_known = signal == SIGKILL && circumstances.oom_kills == Some(0);
+            let other = if is_known { ", not by the OOM killer" } else { "" };
+            let text = format!("killed by {named}{core}{other}");
+            (VerdictKind::Signaled, None, Some(signal), core_dumped, text)
         }
     } else {
         let code = exit_code_of(status);
@@ -109,8 +129,21 @@ mod tests {
         let segv = of_status(11 | 0x80, &plain);
         assert_eq!((segv.kind, segv.core_dumped), (VerdictKind::Signaled, true));
         assert_eq!(segv.text, "killed by SIGSEGV (11), core dumped");
-        let oom = of_status(9, &Circumstances { oom_kills: 1, ..Circumstances::default() });
-        assert_eq!(oom.kind, "oom_killed");
+        assert_eq!(of_status(9, &plain).text, "killed by SIGKILL (9)", "nobody knows by whom");
+        let counted = |oom_kills| Circumstances { oom_kills: Some(oom_kills), ..Circumstances::default() };
+        assert_eq!(of_status(9, &counted(0)).text, "killed by SIGKILL (9), not by the OOM killer");
+        assert_eq!(of_status(15, &counted(0)).text, "killed by SIGTERM (15)");
+        let oom = of_status(9, &counted(1));
+        assert_eq!(
+            (oom.kind, oom.text.as_str()),
+            (VerdictKind::OomKilled, "killed for want of memory (OOM)")
+        );
+        assert!(oom.evidence[1].contains("the machine was out of memory"), "{:?}", oom.evidence);
+        let limit = Some(ReachedLimit { bytes: 50_000_000, group: "/sys/fs/cgroup/x".to_owned() });
+        let oom = of_status(9, &Circumstances { reached_limit: limit, ..counted(2) });
+        assert_eq!(oom.text, "killed for want of memory (OOM), at the limit of 50.0 MB");
+        assert!(oom.evidence[0].contains("2 time(s)") && oom.evidence[1].contains("/sys/fs/cgroup/x"));
+        assert_eq!(of_status(0, &counted(1)).kind, VerdictKind::Exited, "a child was killed, not main");
         let late = Circumstances { timed_out_after_ns: Some(10_000_000_000), ..Circumstances::default() };
         assert_eq!(of_status(15, &late).kind, "timeout");
     }

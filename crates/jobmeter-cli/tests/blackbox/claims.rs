@@ -149,3 +149,72 @@ fn bytes_of_a_job_that_took_on_another_user_are_missing() {
         }
     }
 }
+
+#[test]
+fn time_that_short_threads_lose_is_not_called_exact() {
+    let room = Room::new("churn");
+    for options in [&["--no-cgroup"][..], &["--no-cgroup", "--no-perf", "-i", "5ms"]] {
+        let run = room.run_testkit(options, &["churn", "6000"]);
+        for scope in [&run.summary().main, &run.summary().combined] {
+            let cpu = figure(scope, "cpu_ns");
+            assert_eq!(cpu.quality, Quality::LowerBound, "{options:?}: {cpu:?}");
+        }
+    }
+    let run = room.run_testkit(&["--no-cgroup"], &["threads", "3", "60"]);
+    assert_eq!(
+        figure(&run.summary().combined, "cpu_ns").quality,
+        Quality::Exact,
+        "three threads lose nothing"
+    );
+}
+
+#[test]
+fn who_killed_it_is_said_where_it_is_known() {
+    let room = Room::new("oom");
+    // Who is killed in the first moments is not told apart.
+    let run = room.run(&[], &["sh", "-c", "sleep 0.1; kill -9 $$"]);
+    let verdict = &run.summary().verdict;
+    assert!(verdict.text.starts_with("killed by SIGKILL (9)"), "{}", verdict.text);
+    if !is_root() {
+        return not_here("to make a memory cgroup takes root");
+    }
+    // A group with a limit, around jobmeter and its job. v1 or v2, wherever memory is counted.
+    let script = r#"
+        v1=$(sed -n 's/^[0-9]*:memory:/\/sys\/fs\/cgroup\/memory/p' /proc/self/cgroup)
+        v2=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+        for dir in $v1 $v2; do
+            group=$dir/jobmeter-test-$$
+            mkdir "$group" 2>/dev/null || continue
+            if echo 67108864 > $group/memory.limit_in_bytes || echo 67108864 > $group/memory.max; then
+                sh -c 'echo $$ > "$0/cgroup.procs" && exec "$@"' "$group" "$@"
+                rmdir "$group"; exit 0
+            fi 2> /dev/null
+            rmdir "$group"
+        done; exit 77"#;
+    let summary = room.file("summary.json");
+    let testkit = testkit();
+    let testkit = testkit.to_str().expect("UTF-8");
+    let truth = room.file("truth");
+    let mut command = std::process::Command::new("sh");
+    command.args([
+        "-c",
+        script,
+        "sh",
+        crate::help::JOBMETER,
+        "run",
+        "--no-record",
+        "-f",
+        "json",
+        "--force",
+        "-o",
+    ]);
+    command.args([&summary, "--", testkit, "hold", "200000000", "1000", "1500", &truth]);
+    let run = room.finish(command);
+    if run.code == 77 {
+        return not_here("no memory cgroup with a limit could be made");
+    }
+    let verdict = &run.summary().verdict;
+    assert_eq!(verdict.kind, "oom_killed", "{verdict:?}");
+    assert_eq!(verdict.text, "killed for want of memory (OOM), at the limit of 67.1 MB");
+    assert!(verdict.evidence.iter().any(|word| word.contains("jobmeter-test-")), "{verdict:?}");
+}

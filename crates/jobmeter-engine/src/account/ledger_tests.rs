@@ -16,7 +16,7 @@ fn reading(pid: i32, parent_pid: i32, cpu_ms: u64) -> ProcessReading {
         io: Some(Io { read_chars_bytes: cpu_ms, write_storage_bytes: 2 * cpu_ms, ..Io::default() }),
         faults_minor: 10,
         faults_major: 1,
-        switches: Some((5, 2)),
+        switches: Some((5, 3)),
         ..ProcessReading::default()
     }
 }
@@ -231,6 +231,14 @@ fn every_exited_child_brings_a_fault() {
 }
 
 #[test]
+fn a_child_that_has_faulted_proves_something_however_short_it_was() {
+    let mut ledger = Ledger::default();
+    ledger.note_departure(&reading(101, 100, 0), Some(&parent(100, waited(0, 0, 4))), Fate::PassedUp);
+    check(&mut ledger, waited(0, 0, 4));
+    assert!(ledger.has_hole);
+}
+
+#[test]
 fn a_child_without_a_fault_proves_nothing() {
     let mut ledger = Ledger::default();
     let vforked = ProcessReading { faults_minor: 0, ..reading(101, 100, 0) };
@@ -277,11 +285,11 @@ fn switches_of_exited_members_stay_until_their_parent_is_reaped() {
         let account = ledger.combined(living.iter().copied());
         (account.switches_voluntary, account.switches_involuntary)
     };
-    assert_eq!(switches(&ledger, &[top, middle, reading(102, 101, 0)]), (15, 6));
+    assert_eq!(switches(&ledger, &[top, middle, reading(102, 101, 0)]), (15, 9));
     ledger.note_departure(&reading(102, 101, 0), Some(&parent(101, Waited::default())), Fate::PassedUp);
-    assert_eq!(switches(&ledger, &[top, middle]), (15, 6));
+    assert_eq!(switches(&ledger, &[top, middle]), (15, 9));
     ledger.note_departure(&middle, Some(&parent(100, Waited::default())), Fate::PassedUp);
-    assert_eq!(switches(&ledger, &[top]), (15, 6), "they go up with their parent");
+    assert_eq!(switches(&ledger, &[top]), (15, 9), "they go up with their parent");
     ledger.settle_reaped(
         &Usage { switches_voluntary: 16, switches_involuntary: 7, ..usage() },
         Some(&top),

@@ -146,6 +146,8 @@ impl Meter {
                 heads.threads = heads.threads.saturating_sub(meters).max(heads.processes);
             }
         }
+        let all = &heads[Scope::Combined as usize];
+        self.doubts.has_threads |= all.threads > all.processes;
         for scope in Scope::JOB {
             let (heads, memory) = (&heads[scope as usize], &resident[scope as usize]);
             self.out.row.set(scope, Metric::RssBytes, heads.of_showing_memory(memory.total_bytes));

@@ -116,7 +116,7 @@ impl Meter {
             bounds: Bounds::default(),
             levels: Levels::default(),
             unmapped: Unmapped::default(),
-            machine: Machine { columns, read_at_ns: None, swap_total_bytes: None },
+            machine: Machine { columns, read_at_ns: None, swap_total_bytes: None, forks: None },
             extras: Extras::default(),
             out: Output::new(row),
             own: OwnShare { is_counted: target == Target::Own, ..OwnShare::default() },

@@ -137,6 +137,8 @@ pub(crate) struct Machine {
     pub read_at_ns: Option<u64>,
     /// As last read; without any swap no process needs to be asked for its own.
     pub swap_total_bytes: Option<u64>,
+    /// Processes and threads that were started on the machine since the run began, as last read.
+    pub forks: Option<u64>,
 }
 
 /// The part of a meter inside the program that it measures: neither its time nor its thread is the program's.
@@ -157,6 +159,8 @@ pub(crate) struct Doubts {
     pub is_partial: bool,
     /// A process ignores SIGCHLD and may have forked: the kernel reaps its children into nobody's account.
     pub may_discard: bool,
+    /// A process of the job had more than one thread.
+    pub has_threads: bool,
     /// Our child could not be read when it started; it is tried again until it can.
     pub is_main_missing: bool,
 }

@@ -214,6 +214,7 @@ impl Meter {
             self.machine.columns.read(&mut self.out.row, now_ns, is_last);
             self.machine.swap_total_bytes = self.out.row.get(Scope::System, Metric::SwapTotalBytes);
             self.note_shared_memory();
+            self.machine.forks = self.out.row.get(Scope::System, Metric::Forks);
             // At the end the group is asked when the account is settled.
             if !is_last {
                 self.fill_group_cpu();

@@ -106,7 +106,9 @@ impl<'job> Supervisor<'job> {
         let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
         // A group of the job's own starts at nought.
-        let oom_kills_before = if group.is_some() { Some(0) } else { membership.oom_kills() };
+        // A group of the job's own starts at nought.
+        let counts_memory = group.as_ref().is_some_and(JobGroup::counts_memory);
+        let oom_kills_before = counts_memory.then_some(0);
         let limits = job_limits(&membership);
         meter.set_group(group);
         meter.open_exit_records();
@@ -341,6 +343,8 @@ impl<'job> Supervisor<'job> {
             self.has_trimmed = true;
             // Shorter jobs do without: what ends in the first moments is reaped by us, or has an exit code unknown.
             meter.open_exit_events();
+            // Where the job's own group counts no memory, the one that we are in does.
+            self.oom_kills_before = self.oom_kills_before.or_else(|| self.membership.oom_kills());
             trim::give_back_code();
             self.marks.iter().for_each(MarkReceiver::sweep);
         }
@@ -415,15 +419,16 @@ impl<'job> Supervisor<'job> {
             let text = describe_remaining(&outcome.remaining);
             self.meter.warn(WarningKind::DescendantsRemain, text);
         }
-        let oom_kills_now = match &self.meter.witnesses.group {
-            Some(group) => group.oom_kills(),
-            None => self.membership.oom_kills(),
-        };
+        let group = self.meter.witnesses.group.as_ref().filter(|group| group.counts_memory());
+        let oom_kills_now = group.map_or_else(|| self.membership.oom_kills(), JobGroup::oom_kills);
         let oom_kills =
-            oom_kills_now.zip(self.oom_kills_before).map_or(0, |(now, before)| now.saturating_sub(before));
+            oom_kills_now.zip(self.oom_kills_before).map(|(now, before)| now.saturating_sub(before));
+        let reached_limit =
+            oom_kills.filter(|kills| *kills > 0).and_then(|_| self.membership.reached_limit());
         let circumstances = Circumstances {
             timed_out_after_ns: self.job.options.timeout_ns.filter(|_| outcome.timed_out),
             oom_kills,
+            reached_limit,
         };
         let ending = Ending {
             verdict: match outcome.status {

@@ -5,6 +5,7 @@ use super::{SMALL, read_key, read_number};
 use crate::linux::proc::scan::number;
 use crate::linux::sys;
 use jobmeter_model::summary::Limits;
+use jobmeter_model::verdict::ReachedLimit;
 use std::path::{Path, PathBuf};
 
 /// Where the groups of a process live, by hierarchy.
@@ -137,6 +138,29 @@ impl Membership {
         let v2 = self.unified.as_ref().and_then(|dir| read_key(&dir.join("memory.events"), b"oom_kill "));
         v2.or_else(|| {
             self.memory.as_ref().and_then(|dir| read_key(&dir.join("memory.oom_control"), b"oom_kill "))
+        })
+    }
+}
+
+impl Membership {
+    /// The limit nearest to the group that was reached: v2 counts it as `oom`, v1 as a failed charge at the limit.
+    pub fn reached_limit(&self) -> Option<ReachedLimit> {
+        let reached =
+            |dir: &Path, bytes: u64| ReachedLimit { bytes, group: dir.to_string_lossy().into_owned() };
+        let unified = self.unified.iter().flat_map(|dir| self.path_upwards(dir)).find_map(|dir| {
+            let bytes = read_number(&dir.join("memory.max"))?;
+            let times = read_key(&dir.join("memory.events"), b"oom ")?;
+            (times > 0).then(|| reached(dir, bytes))
+        });
+        unified.or_else(|| {
+            self.memory.iter().flat_map(|dir| self.path_upwards(dir)).find_map(|dir| {
+                // The kernel charges in batches: the highest use stays a little below.
+                const BATCH_BYTES: u64 = 1 << 20;
+                let bytes = read_number(&dir.join("memory.limit_in_bytes"))?;
+                let failed = read_number(&dir.join("memory.failcnt"))?;
+                let most_bytes = read_number(&dir.join("memory.max_usage_in_bytes"))?;
+                (failed > 0 && most_bytes + BATCH_BYTES >= bytes).then(|| reached(dir, bytes))
+            })
         })
     }
 }

@@ -161,6 +161,11 @@ impl JobGroup {
         read_number(&dir.join("memory.peak")).or_else(|| read_number(&dir.join("memory.max_usage_in_bytes")))
     }
 
+    /// Whether memory, and OOM kills with it, are counted in this group.
+    pub fn counts_memory(&self) -> bool {
+        self.memory_dir.is_some()
+    }
+
     pub fn oom_kills(&self) -> Option<u64> {
         let dir = self.memory_dir.as_ref()?;
         read_key(&dir.join("memory.events"), b"oom_kill ")

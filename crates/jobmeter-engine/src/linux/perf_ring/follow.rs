@@ -105,6 +105,11 @@ impl Follower {
         self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
     }
 
+    /// Threads that were started besides the first of each process.
+    pub(crate) fn thread_births(&self) -> u64 {
+        self.lives.thread_births
+    }
+
     pub(crate) fn source(&self) -> Source {
         let scope =
             if self.ring.is_of_tree { "of the job's tree" } else { "of all CPUs, the job's picked out" };

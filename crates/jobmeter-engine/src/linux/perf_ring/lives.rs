@@ -58,6 +58,8 @@ pub(super) struct Lives {
     is_of_tree: bool,
     /// Records were missed.
     pub(super) has_doubt: bool,
+    /// Threads that were started besides the first of each process.
+    pub(super) thread_births: u64,
     /// Processes that the tree let go before their last records came, and until when those are theirs.
     let_go: Vec<(i32, u64)>,
     /// Those that left since the last call of [`Lives::take_passed`].
@@ -143,6 +145,7 @@ impl Lives {
             What::Fork { parent_pid } if pid == tid => self.fork(pid, parent_pid, t_ns),
             What::Fork { .. } => {
                 self.known(pid)?.threads += 1;
+                self.thread_births += 1;
                 None
             }
             What::Named { .. } if pid != tid => None,
