@@ -84,7 +84,24 @@ fn note_shortage(error: &io::Error) {
 pub fn pread(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     // SAFETY: the kernel writes at most `buffer.len()` bytes.
     let count = unsafe { libc::pread(fd, buffer.as_mut_ptr().cast(), buffer.len(), offset as libc::off_t) };
-    if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
+    if count < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    BYTES_READ.fetch_add(count as u64, Ordering::Relaxed);
+    Ok(count as usize)
+}
+
+/// Bytes that came by [`pread`], through which all kernel files are read. Inside a program that measures itself the kernel
+/// counts them as the program's.
+static BYTES_READ: AtomicU64 = AtomicU64::new(0);
+
+pub fn bytes_read() -> u64 {
+    BYTES_READ.load(Ordering::Relaxed)
+}
+
+/// In a child after fork, whose counters begin anew.
+pub fn forget_bytes_read() {
+    BYTES_READ.store(0, Ordering::Relaxed);
 }
 
 /// Reads a whole (small) kernel file from offset 0 into a reused buffer, growing it when it is full.

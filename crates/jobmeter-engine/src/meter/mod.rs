@@ -83,6 +83,9 @@ impl Meter {
         };
         let mut tree = Tree::new(None);
         tree.open_main(pid)?;
+        if let Some((main, _)) = tree.get_mut(pid) {
+            main.hosts_meter = target == Target::Own;
+        }
         Some(Meter::with_tree(target, tree))
     }
 

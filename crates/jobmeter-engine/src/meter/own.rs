@@ -15,6 +15,7 @@ pub(super) static METERS_THREADS: AtomicU64 = AtomicU64::new(0);
 pub fn forget_meters_of_parent() {
     METERS_CPU_NS.store(0, Ordering::Relaxed);
     METERS_THREADS.store(0, Ordering::Relaxed);
+    sys::forget_bytes_read();
     TURN.forget();
 }
 

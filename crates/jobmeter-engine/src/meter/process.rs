@@ -69,6 +69,8 @@ pub struct Process {
     pub anon_at_birth_bytes: u64,
     /// Waited-for children included.
     pub io: Option<io::Io>,
+    /// The meter is a part of this process: what it has read is taken out of `io`.
+    pub hosts_meter: bool,
     /// The last read of its bytes was refused (another user's process), although it was there.
     pub io_is_refused: bool,
     pub peak_rss_bytes: u64,
@@ -192,6 +194,7 @@ impl Process {
             borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
             anon_at_birth_bytes: 0,
             io: None,
+            hosts_meter: false,
             io_is_refused: false,
             peak_rss_bytes: 0,
             peak_rss_before_bytes: 0,
@@ -377,9 +380,11 @@ impl Process {
         self.cpu_at_slow_ns = self.cpu_ns;
         self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
         let (pid, keep) = (self.id.pid, self.keeps_all);
+        let meters_chars = if self.hosts_meter { sys::bytes_read() } else { 0 };
         match read_kept(&mut self.io_file, keep, pid, "io", buffer) {
             Ok(text) => {
-                self.io = io::parse(text).or(self.io);
+                let read = io::parse(text).map(|io| io.without_read_chars(meters_chars));
+                self.io = read.or(self.io);
                 self.io_is_refused = false;
             }
             // Gone is no refusal, and a shortage of descriptors passes.
@@ -433,6 +438,7 @@ impl Process {
 
     /// Bytes moved by the threads that live now; children excluded, exited threads missing.
     pub fn read_own_io(&self, buffer: &mut [u8]) -> Option<io::Io> {
+        let meters_chars = if self.hosts_meter { sys::bytes_read() } else { 0 };
         let mut total = io::Io::default();
         let mut tids = [0i32; 256];
         let mut count = 0;
@@ -452,7 +458,7 @@ impl Process {
             total.read_storage_bytes += own.read_storage_bytes;
             total.write_storage_bytes += own.write_storage_bytes;
         }
-        Some(total)
+        Some(total.without_read_chars(meters_chars))
     }
 
     /// Whether it may have children that we do not know. To fork takes time; but a child may also come from

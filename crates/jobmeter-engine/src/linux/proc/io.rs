@@ -12,6 +12,11 @@ pub struct Io {
 }
 
 impl Io {
+    /// Without characters that were not the process's own doing.
+    pub fn without_read_chars(self, bytes: u64) -> Io {
+        Io { read_chars_bytes: self.read_chars_bytes.saturating_sub(bytes), ..self }
+    }
+
     /// Grown by as much as another account has.
     pub fn grown(self, before: Io, after: Io) -> Io {
         let grow = |value: u64, before: u64, after: u64| value + after.saturating_sub(before);
