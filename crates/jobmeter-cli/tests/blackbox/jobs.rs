@@ -1,6 +1,7 @@
 //! Jobs of many ranks: each rank is a run of its own, all lie below one folder of the store, and every command that takes
 //! a run takes the job.
 
+use crate::help::slurm::Slurm;
 use crate::help::{JOBMETER, Room, Run, value};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
@@ -159,4 +160,48 @@ fn four_ranks_of_a_real_mpirun_are_one_job() {
     let ranks: Vec<u64> =
         job["ranks"].as_array().expect("ranks").iter().filter_map(|rank| rank["rank"].as_u64()).collect();
     assert_eq!(ranks, [0, 1, 2, 3]);
+}
+
+#[test]
+fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
+    let slurm = match Slurm::start() {
+        Ok(slurm) => slurm,
+        Err(reason) => {
+            eprintln!("no Slurm can be tried here: {reason}");
+            return;
+        }
+    };
+    let room = Room::new("srun");
+    let folder = room.dir.to_str().expect("UTF-8");
+    let srun = |command: &[&str]| {
+        let mut srun = slurm.srun(&["-N2", "-n4", JOBMETER, "run", "-q", "--"]);
+        srun.args(command).env("JOBMETER_STORE", room.path("store"));
+        srun.output().expect("start srun")
+    };
+    let output = srun(&["python3", "-c", BURN, folder, "0.5"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let job = json(&room, &["show", "last", "--json"]);
+    let cpu = job["summary"]["combined"]["cpu_ns"]["value"].as_f64().expect("CPU time") / 1e9;
+    let witnesses = witnessed(&room);
+    let truth: f64 = witnesses.iter().sum();
+    assert_eq!(witnesses.len(), 4);
+    assert!((cpu / truth - 1.0).abs() < 0.005, "{cpu} s, the witnesses counted {truth} s");
+    let nodes: Vec<&str> =
+        job["nodes"].as_array().expect("nodes").iter().filter_map(|node| node["name"].as_str()).collect();
+    assert_eq!(nodes, ["n1", "n2"]);
+    // Each node's memory once, although two ranks saw it.
+    let of_rank = json(&room, &["show", "job:1/0", "--json"]);
+    let memory =
+        |summary: &Value| summary["system"]["memory_total_bytes_max"]["value"].as_u64().expect("memory");
+    assert_eq!(memory(&job["summary"]), 2 * memory(&of_rank));
+
+    let script = "if [ $SLURM_PROCID = 2 ]; then kill -9 $$; fi";
+    let output = srun(&["sh", "-c", script]);
+    assert!(!output.status.success(), "srun must see that a task was killed");
+    let job = json(&room, &["show", "job:2", "--json"]);
+    let states: Vec<&Value> =
+        job["ranks"].as_array().expect("ranks").iter().map(|rank| &rank["state"]).collect();
+    assert_eq!(states, ["finished", "finished", "killed", "finished"]);
+    let verdict = job["summary"]["verdict"]["text"].as_str().expect("a verdict");
+    assert!(verdict.starts_with("1 of 4 ranks were killed: 2"), "{verdict}");
 }
