@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
 
-from ._present import human_bytes, printable
+from ._format import format_value
+from ._present import printable
 from ._rates import rates
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def plot(run: Run) -> Any:
         axis.set_ylim(bottom=0)
         axis.legend(loc="upper right", fontsize=8)
         if in_bytes:
-            axis.yaxis.set_major_formatter(lambda value, _position: human_bytes(value))
+            axis.yaxis.set_major_formatter(lambda value, _position: format_value(value, "bytes", "short"))
         _annotate(axis, run)
     axes[-1].set_xlabel("seconds")
     figure.tight_layout()

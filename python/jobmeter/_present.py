@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ._format import format_value
+
 if TYPE_CHECKING:
     from ._table import Table
 
@@ -12,31 +14,23 @@ _SCOPES = ("main", "descendants", "combined", "system")
 
 
 def human_bytes(count: Optional[float]) -> str:
-    if count is None:
-        return "–"
-    for power, unit in ((5, "PiB"), (4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if abs(count) >= 1024**power:
-            return f"{count / 1024**power:.1f} {unit}"
-    return f"{count:.0f} B"
+    return "–" if count is None else format_value(count, "bytes")
 
 
 def human_time(nanoseconds: Optional[float]) -> str:
-    if nanoseconds is None:
-        return "–"
-    seconds = nanoseconds / 1e9
-    if seconds < 60:
-        return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+    return "–" if nanoseconds is None else format_value(nanoseconds, "nanos")
+
+
+def cores(value: Optional[float]) -> str:
+    return "–" if value is None else format_value(value, "cores", "bare")
 
 
 def plain(value: Optional[float]) -> str:
-    return "–" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    return "–" if value is None else format_value(value, "count")
 
 
 def percent(value: Optional[float]) -> str:
-    return "–" if value is None else f"{value / 10_000:.0f} %"
+    return "–" if value is None else format_value(value, "ppm", "rounded")
 
 
 def printable(text: str) -> str:
@@ -48,8 +42,8 @@ _Show = Callable[[Optional[float]], str]
 # Title, figure of the job's scopes, figure of the machine, how to show it.
 _ROWS: Sequence[Tuple[str, str, Optional[str], _Show]] = (
     ("CPU time", "cpu_ns", "cpu_ns", human_time),
-    ("Cores used, peak", "cores_used_max", "cores_used_max", plain),
-    ("Cores used, mean", "cores_used_mean", "cores_used_mean", plain),
+    ("Cores used, peak", "cores_used_max", "cores_used_max", cores),
+    ("Cores used, mean", "cores_used_mean", "cores_used_mean", cores),
     ("RAM, peak", "rss_bytes_max", "memory_used_bytes_max", human_bytes),
     ("RAM, private peak", "rss_private_bytes_max", None, human_bytes),
     ("RAM, shared peak", "rss_shared_bytes_max", None, human_bytes),

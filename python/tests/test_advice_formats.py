@@ -97,7 +97,7 @@ def test_json_holds_advice_server_cost_and_allocation(tmp_path):
     advice = answer["advice"]
     assert advice["cores"]["value"] == 4
     assert advice["memory_bytes"]["value"] > 11 * GIB
-    assert advice["present"]["text"] == "asked for 64 GiB and 16 cores, used 11 GiB and 3.1 cores"
+    assert advice["present"]["text"] == "asked for 68.7 GB and 16 cores, used 11.8 GB and 3.1 cores"
     server = answer["server"]
     assert server["vcpus"] >= 4 and server["memory_bytes"] > advice["memory_bytes"]["need"]
     assert server["source"] and server["as_of"]
