@@ -9,7 +9,7 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench bench-python docs check-cross check-platforms clean
+.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench bench-python docs check-cross check-platforms clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,17 @@ truth: ## what jobmeter says, held against witnesses; best as root: JOBS="make p
 	tools/truth-tools target/truth-venv
 	$(CARGO) build --profile $(TRUTH_PROFILE) --locked --package jobmeter-cli --package jobmeter-testkit
 	TRUTH_VENV=$(CURDIR)/target/truth-venv target/$(TRUTH_PROFILE:dev=debug)/jobmeter-truth $(JOBS)
+
+# A tenth of the mutants by default: all of them take hours. MUTANTS_SHARD=0/1 tries every one.
+MUTANTS_SHARD ?= 0/10
+mutants: ## do the tests of model and of the accounting notice a change? (cargo-mutants; not part of make test)
+	@command -v cargo-mutants >/dev/null || { echo "make mutants: cargo install cargo-mutants" >&2; exit 2; }
+	$(CARGO) mutants -p jobmeter-model --jobs 1 --timeout 60 --shard $(MUTANTS_SHARD) --output target/mutants-model || true
+	$(CARGO) mutants -p jobmeter-engine --file 'crates/jobmeter-engine/src/account/*.rs' --jobs 1 --timeout 120 \
+		--shard $(MUTANTS_SHARD) --output target/mutants-account -- --lib account || true
+	@for of in model account; do \
+		for kind in caught missed timeout unviable; do \
+			printf '%s %s: ' $$of $$kind; wc -l < target/mutants-$$of/mutants.out/$$kind.txt; done; done
 
 bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time chromium
