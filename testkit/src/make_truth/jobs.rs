@@ -85,6 +85,7 @@ pub(crate) const JOBS: &[Job] = &[
     job!("attach", "sh", Shell, How::Attach, &["dd"]),
     job!("exec-storm", "sh", Shell, How::Plain, &["/bin/true"]),
     job!("memfd", "py", Python, How::Plain, &["/usr/bin/python3"]),
+    job!("tmpfs", "sh", Shell, How::Plain, &["/dev/shm"]),
     job!("oom", "sh", Shell, How::Limited(120_000_000), &[]),
     job!("burst", "sh", Shell, How::Plain, &[]),
     job!("bursts", "sh", Shell, How::Plain, &[]),

@@ -9,5 +9,5 @@ for _ in range(SIZE // len(chunk)):
     os.write(fd, chunk)
 time.sleep(0.4)
 with open(os.environ["TRUTH_FILE"], "a") as out:
-    out.write(f"held {SIZE} -\n")
+    out.write(f"combined.unmapped_memory_peak_bytes {SIZE} {SIZE + 4_000_000}\n")
     out.write("combined.rss_bytes_max - 60000000\n")
