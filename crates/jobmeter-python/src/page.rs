@@ -10,9 +10,9 @@ use jobmeter_report::{SeriesBuilder, format, html, text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A dozen aligned lines, no colours.
+/// The first screen, no colours. Where it is printed is not known: it fits the usual width.
 pub(crate) fn summary_text(summary: &Summary) -> String {
-    text::summary(summary, Style::default())
+    text::brief(summary, text::Beside::default(), text::Screen::default(), Style::default())
 }
 
 /// One self-contained page.

@@ -30,7 +30,7 @@ impl AdviceBlock {
 }
 
 /// The amounts alone, in one line: `8 cores, 14.0 GB of RAM, 2 GPUs, 1 h 15 min`.
-fn headline(advice: &Advice) -> String {
+pub(crate) fn headline(advice: &Advice) -> String {
     let amount = |item: &Item| item.value.filter(|value| *value > 0);
     let counted = |value: u64, word: &str| {
         format!("{} {word}{}", format::count(value), if value == 1 { "" } else { "s" })

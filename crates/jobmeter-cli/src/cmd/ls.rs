@@ -56,7 +56,7 @@ pub(crate) fn main(args: LsArgs) -> Result<u8, String> {
         let which = if filter.is_empty() { "" } else { " that fit" };
         format!("No stored runs{which} in {place}.\n")
     } else {
-        let width = super::terminal::width();
+        let width = super::terminal::width(super::terminal::Stream::Output);
         match args.job {
             // Asked for one job, its ranks are the answer.
             Some(_) => {

@@ -1,7 +1,8 @@
 //! What `run` and `attach` have in common: options, the record, and where the summary goes.
 
-use super::out;
-use super::values::{Format, parse_cores, parse_interval, parse_record_limit, to_json};
+use super::first_screen::{self, View};
+use super::values::{Format, parse_cores, parse_interval, parse_record_limit};
+use super::{out, terminal};
 use crate::config::Settings;
 use crate::say::{say, shown};
 use jobmeter_engine::linux::control::Pid;
@@ -11,7 +12,7 @@ use jobmeter_model::JobInfo;
 use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
 use jobmeter_model::{Mode, WarningKind};
 use jobmeter_record::USUAL_LIMIT_BYTES;
-use jobmeter_record::{CarrierKind, RecordError, Store, Target, Writer, id, place, redact};
+use jobmeter_record::{CarrierKind, RecordError, Run, Store, Target, Writer, id, place, redact};
 use jobmeter_report::text::{Color, Style, Units};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,6 +23,11 @@ use std::time::Duration;
 
 /// After the job: how long the end of jobmeter waits for a pipe given as `-o` that nobody reads.
 const PIPE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Shorter runs have no course worth drawing.
+const DRAWN_FROM_NS: u64 = 1_000_000_000;
+/// Larger records would keep the shell waiting.
+const DRAWN_TO_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct MeasureArgs {
@@ -42,9 +48,12 @@ pub(crate) struct MeasureArgs {
     /// Overwrite files that exist
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
-    /// Summary as text or JSON
+    /// How to write the summary
     #[arg(short, long, value_enum, help_heading = "Output")]
     pub(crate) format: Option<Format>,
+    /// Every figure with its bounds, limits, the machine and what jobmeter itself used
+    #[arg(long, help_heading = "Output")]
+    pub(crate) full: bool,
     /// No summary on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -196,7 +205,8 @@ impl MeasureArgs {
     pub(crate) fn deliver(&self, summary: &Summary, record: Option<&Record>) {
         let units = self.units.unwrap_or_default();
         if let Some(path) = &self.output {
-            let text = self.render(summary, Style { colored: self.color == Some(Color::Always), units });
+            let style = Style { colored: self.color == Some(Color::Always), units };
+            let text = self.render(summary, style, None, record);
             let place = out::or_stdout(path);
             if let Err(error) = place::write_within(place, text.as_bytes(), self.force, PIPE_PATIENCE) {
                 say(&format!("jobmeter: {error}; the summary follows here"));
@@ -205,7 +215,8 @@ impl MeasureArgs {
         } else if !self.quiet {
             let style =
                 Style::choose(self.color.unwrap_or(Color::Auto), std::io::stderr().is_terminal(), units);
-            say(self.render(summary, style).trim_end());
+            let width = terminal::width(terminal::Stream::Error);
+            say(self.render(summary, style, width, record).trim_end());
         }
         if self.verbose && !self.quiet {
             for source in &summary.sources {
@@ -218,11 +229,17 @@ impl MeasureArgs {
         }
     }
 
-    fn render(&self, summary: &Summary, style: Style) -> String {
-        match self.format.unwrap_or(Format::Text) {
-            Format::Text => jobmeter_report::text::summary(summary, style),
-            Format::Json => to_json(summary),
-        }
+    fn render(
+        &self,
+        summary: &Summary,
+        style: Style,
+        width: Option<usize>,
+        record: Option<&Record>,
+    ) -> String {
+        let format = self.format.unwrap_or(Format::Text);
+        let is_stored = record.is_some() && self.record.is_none();
+        let view = View { format, is_full: self.full, style, width, run: is_stored.then_some("last") };
+        first_screen::render(summary, view, || record?.read_back(summary))
     }
 }
 
@@ -236,6 +253,13 @@ impl Record {
     /// The process that writes the file: a child of ours, and no part of the job.
     pub(crate) fn carrier_pid(&self) -> Option<Pid> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).carrier_pid()
+    }
+
+    /// The run again, for its course over time, where that takes no time worth speaking of.
+    fn read_back(&self, summary: &Summary) -> Option<Run> {
+        let is_long = summary.run.wall_ns.is_some_and(|ns| ns >= DRAWN_FROM_NS);
+        let is_small = || std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= DRAWN_TO_BYTES);
+        if is_long && is_small() { Run::open(&self.path).ok() } else { None }
     }
 
     /// Ends the file. What the record lacks becomes warnings of the summary.

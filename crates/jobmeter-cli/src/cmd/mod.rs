@@ -10,6 +10,7 @@ pub(crate) mod drawn;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 pub(crate) mod export;
+pub(crate) mod first_screen;
 #[cfg(target_os = "linux")]
 pub(crate) mod gpu;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! `jobmeter show`: a recorded run, as `run` printed it, or its processes, phases and course over time.
 //! Recomputed after a crash.
 
+use super::first_screen::{self, View};
 use super::phases_from::PhasesFromArgs;
 use super::values::{Format, to_json};
 use super::{load, out, terminal};
@@ -15,6 +16,7 @@ use jobmeter_report::{RunData, SeriesBuilder};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// Version of the JSON of the views; the summary has its own.
 const VIEWS_SCHEMA_VERSION: u32 = 1;
@@ -26,6 +28,8 @@ const JSON_CELLS: usize = 120;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter show last
+  jobmeter show last --full
+  jobmeter show last -f markdown
   jobmeter show name:train --phases
   jobmeter show last --phases-from sub-tracking.csv
   jobmeter show last~1 --processes --json
@@ -43,7 +47,10 @@ pub(crate) struct ShowArgs {
     /// CPU, RAM, disk, network, GPU and phases over time
     #[arg(long)]
     timeline: bool,
-    /// Text or JSON
+    /// Every figure with its bounds, limits, the machine and what jobmeter itself used
+    #[arg(long)]
+    full: bool,
+    /// How to write it
     #[arg(short, long, value_enum)]
     format: Option<Format>,
     /// The same as -f json
@@ -68,20 +75,39 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     // Who brings phases wants to see them.
     args.phases |= !phases.is_empty();
     let summary = run.told_summary();
-    let is_json = args.json || args.format.or(settings.format) == Some(Format::Json);
+    let format =
+        if args.json { Format::Json } else { args.format.or(settings.format).unwrap_or(Format::Text) };
     let has_views = args.processes || args.phases || args.timeline;
     let color = args.color.or(settings.color).unwrap_or(Color::Auto);
     let units = args.units.or(settings.units).unwrap_or_default();
     let style = Style::choose(color, std::io::stdout().is_terminal(), units);
-    out::print(&match (has_views, is_json) {
-        (false, true) => match &job {
-            Some(job) => to_json(job),
-            None => to_json(&summary),
-        },
-        (false, false) => text::summary(&summary, style) + &job.as_ref().map(job_text).unwrap_or_default(),
-        (true, true) => views_json(&args, &run, summary)?,
-        (true, false) => views_text(&args, &run, summary, style),
-    })
+    if has_views {
+        return out::print(&match format {
+            Format::Json => views_json(&args, &run, summary)?,
+            Format::Text => views_text(&args, &run, summary, style),
+            Format::Markdown => {
+                return Err(
+                    "-f markdown shows the first screen of a run; leave out --processes, --phases and \
+                            --timeline, or write -f text or -f json"
+                        .to_owned(),
+                );
+            }
+        });
+    }
+    let view = View {
+        format,
+        is_full: args.full,
+        style,
+        width: terminal::width(terminal::Stream::Output),
+        // A path is long, and who gave it knows what to do with it.
+        run: Some(args.run.as_str()).filter(|selector| !Path::new(selector).is_file()),
+    };
+    let text = match (&job, format) {
+        (Some(job), Format::Json) => to_json(job),
+        _ => first_screen::render(&summary, view, || Some(run)),
+    };
+    let ranks = job.filter(|_| format == Format::Text).as_ref().map(job_text).unwrap_or_default();
+    out::print(&(text + &ranks))
 }
 
 /// Whatever views are asked for, the file is read once.
@@ -138,7 +164,7 @@ fn read_views(args: &ShowArgs, run: &Run, summary: &Summary, cells: usize) -> Sh
 }
 
 fn views_text(args: &ShowArgs, run: &Run, summary: Summary, style: Style) -> String {
-    let width = terminal::width();
+    let width = terminal::width(terminal::Stream::Output);
     let cells = width.unwrap_or(terminal::USUAL_WIDTH);
     let shown = read_views(args, run, &summary, cells);
     let mut parts = Vec::new();

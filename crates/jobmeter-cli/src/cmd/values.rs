@@ -8,6 +8,8 @@ use serde::Serialize;
 pub(crate) enum Format {
     Text,
     Json,
+    /// The first screen for pull requests and chats
+    Markdown,
 }
 
 pub(crate) fn parse_interval(text: &str) -> Result<u64, String> {

@@ -91,7 +91,7 @@ fn every_key_has_its_effect() {
     let shown = place.run(&["show", "last"], &[]);
     assert!(serde_json::from_slice::<jobmeter_model::Summary>(&shown.stdout).is_ok(), "show follows format");
     let shown = place.run(&["show", "last", "-f", "text"], &[]);
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("verdict"));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("after"));
     let mut stored = place.room.jobmeter(&["run", "-q", "--", "true"]);
     stored.current_dir(place.room.path("cwd")).env_remove("JOBMETER_STORE");
     stored.env("XDG_CONFIG_HOME", place.room.path("xdg"));

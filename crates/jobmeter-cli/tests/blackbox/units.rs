@@ -9,7 +9,7 @@ fn line<'a>(text: &'a str, label: &str) -> &'a str {
 }
 
 fn shown(room: &Room, units: &[&str]) -> String {
-    let run = room.finish(room.jobmeter(&[&["show", "last"], units].concat()));
+    let run = room.finish(room.jobmeter(&[&["show", "last", "--full"], units].concat()));
     assert_eq!(run.code, 0, "{}", run.stderr);
     String::from_utf8(run.stdout).expect("UTF-8")
 }
@@ -62,9 +62,9 @@ fn settings_choose_units_and_the_flag_wins() {
         assert_eq!(run.code, 0, "{}", run.stderr);
         run.stderr
     };
-    let by_setting = text(&["run"]);
+    let by_setting = text(&["run", "--full"]);
     assert!(line(&by_setting, "RAM").contains(" KiB") && line(&by_setting, "time").ends_with(" s"));
-    let by_flag = text(&["run", "--units", "time=ms"]);
+    let by_flag = text(&["run", "--full", "--units", "time=ms"]);
     assert!(!line(&by_flag, "RAM").contains("KiB") && line(&by_flag, "time").ends_with(" ms"));
     let wrong = room.finish(room.jobmeter(&["run", "--units", "ram=GiBs", "--", "true"]));
     assert_eq!(wrong.code, 125);

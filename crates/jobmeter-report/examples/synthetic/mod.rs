@@ -391,6 +391,7 @@ pub(crate) fn summary(plan: &Plan) -> Summary {
     Summary {
         schema_version: SCHEMA_VERSION,
         run: RunInfo {
+            job: None,
             id: "20261115T220212-1f3a9c".into(),
             jobmeter_version: "0.1.0".into(),
             mode: "run".into(),

@@ -78,7 +78,7 @@ fn job(summary: &Summary) -> String {
     }
 }
 
-fn at_least(figures: &Figures, counter: Metric) -> &'static str {
+pub(super) fn at_least(figures: &Figures, counter: Metric) -> &'static str {
     match figures.get(counter, Stat::Total).map(|figure| figure.quality) {
         Some(Quality::LowerBound) => "at least ",
         _ => "",
@@ -247,6 +247,6 @@ fn overhead(summary: &Summary) -> String {
 }
 
 /// `1 thread`, `2 threads`.
-fn counted(count: u64, what: &str) -> String {
+pub(super) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", format_count(count), if count == 1 { "" } else { "s" })
 }

@@ -1,8 +1,10 @@
-//! A run as text: the summary in a dozen aligned lines with what to know about the numbers, and the tables and
-//! sparklines of `show`.
+//! A run as text: the first screen, the full summary with what to know about the numbers, and the tables and sparklines
+//! of `show`.
 
+mod brief;
 mod gpu;
 mod lines;
+mod markdown;
 mod phases;
 mod processes;
 mod style;
@@ -10,6 +12,8 @@ mod table;
 mod timeline;
 mod units;
 
+pub use brief::{Beside, Screen, brief, is_advised, speaks_utf8};
+pub use markdown::markdown;
 pub use phases::phases;
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
@@ -18,7 +22,7 @@ pub use units::Units;
 
 use jobmeter_model::Summary;
 
-/// The whole summary, newline at the end.
+/// Every figure of the summary with its bounds, newline at the end.
 pub fn summary(summary: &Summary, style: Style) -> String {
     let mut out = String::new();
     for (label, text) in lines::lines(summary, style.units) {

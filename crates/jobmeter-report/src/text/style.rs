@@ -46,7 +46,7 @@ impl Style {
         Style { colored, units }
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    pub(super) fn paint(self, code: &str, text: &str) -> String {
         if self.colored { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 

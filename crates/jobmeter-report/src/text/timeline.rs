@@ -62,6 +62,14 @@ pub fn timeline_rows(run: &RunData, cells: usize) -> Vec<TimelineRow> {
     wanted.collect()
 }
 
+/// The course of one metric of the whole job, `cells` wide; `None` where nothing was recorded of it.
+pub(super) fn strip(run: &RunData, metric: Metric, cells: usize) -> Option<String> {
+    let column = Column::of(Scope::Combined, metric);
+    let series = run.series.iter().find(|series| series.column == column && series.peak.is_some())?;
+    let peak = series.peak.map(|peak| peak.value);
+    Some(sparkline(&spread(series, run.end_ns().max(1), cells.max(1)), peak))
+}
+
 /// The whole picture, newline at the end. `width` is that of the terminal.
 pub fn timeline(run: &RunData, width: usize, style: Style) -> String {
     let cells = width.saturating_sub(LABEL_WIDTH + 2 + PEAK_WIDTH).clamp(10, 400);

@@ -85,7 +85,7 @@ fn visible_gpus_that_were_never_used_are_named() {
         assert_eq!(marks, seen, "{visible:?}");
         let used: Vec<&str> = run.summary().gpus.iter().map(|gpu| gpu.facts["used"].as_str()).collect();
         assert_eq!(used, ["yes", "no", "no"]);
-        let shown = rig.room.finish(rig.room.jobmeter(&["show", &rig.room.file("run.jobmeter")]));
+        let shown = rig.room.finish(rig.room.jobmeter(&["show", "--full", &rig.room.file("run.jobmeter")]));
         let text = String::from_utf8(shown.stdout).expect("UTF-8");
         assert!(text.contains(said), "{visible:?}: {text}");
     }

@@ -33,7 +33,7 @@ fn text_json_run_file_and_exports_have_them() {
             assert!(reason.to_lowercase().contains("nvml"), "{key}: {reason:?}");
         }
     }
-    let text = output(&rig, &["show", &record, "--units", "gpu=MiB"]);
+    let text = output(&rig, &["show", "--full", &record, "--units", "gpu=MiB"]);
     for part in [
         // The means of the job hang on how soon its processes have written their numbers.
         "2 in all; job ",

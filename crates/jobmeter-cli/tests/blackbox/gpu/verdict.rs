@@ -16,7 +16,7 @@ fn told(rig: &Rig) -> [String; 3] {
         String::from_utf8_lossy(&run.stdout).into_owned()
     };
     let page = rig.room.file("page.html");
-    let show = text(&["show", &record]);
+    let show = text(&["show", "--full", &record]);
     text(&["report", &record, "-o", &page, "--force"]);
     let page = std::fs::read_to_string(page).expect("a page");
     [show, page, text(&["advise", &record])]

@@ -1,0 +1,187 @@
+//! The figures of the first screen.
+
+use super::super::lines::{at_least, counted};
+use super::super::units::Units;
+use super::Row;
+use jobmeter_insight::gpus::verdict;
+use jobmeter_model::format::{Style, format};
+use jobmeter_model::summary::EntityFigures;
+use jobmeter_model::units::format_count;
+use jobmeter_model::{Figure, Figures, Metric, Quality, Stat, Summary, Unit};
+
+/// More GPUs are counted in one line.
+const MOST_GPUS: usize = 4;
+/// A bound this much above the figure may change what somebody asks for.
+const DOUBT_SHARE: f64 = 1.1;
+/// Less than this changes nobody's mind, whatever its share.
+const DOUBT_BYTES: f64 = 32e6;
+
+pub(in crate::text) fn rows(summary: &Summary, units: Units) -> Vec<Row> {
+    let combined = &summary.combined;
+    let mut rows = Vec::new();
+    rows.extend(cpu(summary, units));
+    rows.extend(memory(summary, units));
+    rows.extend(gpus(summary, units));
+    rows.extend(disk(combined, units));
+    rows.extend(processes(combined));
+    rows
+}
+
+fn row(label: &str, value: String, detail: String, course: Option<Metric>) -> Row {
+    Row { label: label.to_owned(), value, detail, course }
+}
+
+fn cpu(summary: &Summary, units: Units) -> Option<Row> {
+    let figures = &summary.combined;
+    let total = figures.whole(Metric::CpuNs, Stat::Total)?;
+    let at_least = at_least(figures, Metric::CpuNs);
+    if total == 0 && !at_least.is_empty() {
+        return Some(row("CPU", "not known".to_owned(), String::new(), None));
+    }
+    let value = format!("{at_least}{}", units.time(total));
+    let cores =
+        |stat| figures.value(Metric::CpuNs, stat).map(|cores| format(cores, Unit::Cores, Style::Bare));
+    let expected = summary.run.expected_cores;
+    let of = format!(
+        "{} core{}",
+        format(expected, Unit::Plain, Style::Short),
+        if expected == 1.0 { "" } else { "s" }
+    );
+    let detail = match (cores(Stat::RateMean), cores(Stat::RateMax)) {
+        (Some(mean), Some(most)) => format!("{mean} of {of} on average, {most} at most"),
+        (Some(mean), None) => format!("{mean} of {of} on average"),
+        _ => String::new(),
+    };
+    Some(row("CPU", value, detail, Some(Metric::CpuNs)))
+}
+
+fn memory(summary: &Summary, units: Units) -> Option<Row> {
+    let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
+    let bytes = figure.as_f64()?;
+    let value = format!("{} peak", units.ram(bytes as u64));
+    let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
+    let limit = summary.limits.cgroup_memory_bytes.map(|bytes| bytes as f64);
+    let limit = limit.filter(|limit| machine.is_none_or(|machine| *limit < machine));
+    let share = |of: f64| match bytes / of {
+        share if share < 0.01 => "below 1 %".to_owned(),
+        share => format(share, Unit::Ratio, Style::Rounded),
+    };
+    let mut parts = Vec::new();
+    match (limit, machine) {
+        (Some(limit), _) => parts.push(format!("{} of its limit, {}", share(limit), units.ram(limit as u64))),
+        (None, Some(machine)) if machine > 0.0 => {
+            parts.push(format!("{} of {}", share(machine), units.ram(machine as u64)));
+        }
+        _ => {}
+    }
+    parts.extend(doubt(figure, bytes, units));
+    let swap = summary.combined.whole(Metric::SwapBytes, Stat::Max).filter(|swap| *swap > 0);
+    parts.extend(swap.map(|swap| format!("swap {}", units.ram(swap))));
+    Some(row("Memory", value, parts.join(", "), Some(Metric::RssBytes)))
+}
+
+/// One bound, rounded up, where it is far enough from the figure to matter.
+fn doubt(figure: &Figure, bytes: f64, units: Units) -> Option<String> {
+    if figure.quality == Quality::Exact {
+        return None;
+    }
+    match figure.upper {
+        Some(upper) => {
+            let upper = upper.as_f64();
+            let matters = upper > bytes * DOUBT_SHARE && upper > bytes + DOUBT_BYTES;
+            matters.then(|| format!("perhaps up to {}", units.ram(two_digits(upper) as u64)))
+        }
+        None if figure.quality == Quality::LowerBound => Some("perhaps more".to_owned()),
+        None => None,
+    }
+}
+
+/// Rounded up to two significant digits.
+fn two_digits(value: f64) -> f64 {
+    let step = 10f64.powi((value.max(10.0).log10().floor() as i32) - 1);
+    (value / step).ceil() * step
+}
+
+fn gpus(summary: &Summary, units: Units) -> Vec<Row> {
+    let has =
+        |gpu: &EntityFigures, key: &str, value: &str| gpu.facts.get(key).is_some_and(|known| known == value);
+    let visible = summary.gpus.iter().filter(|gpu| !has(gpu, "visible", "no"));
+    let used: Vec<&EntityFigures> = visible.filter(|gpu| !has(gpu, "used", "no")).collect();
+    let mut rows: Vec<Row> = used
+        .iter()
+        .take(MOST_GPUS)
+        .map(|gpu| {
+            let index = gpu.facts.get("index").map_or_else(String::new, |index| format!(" {index}"));
+            let index = jobmeter_model::text::printable(&index);
+            let (value, detail) = gpu_words(&gpu.figures, units);
+            // The course is that of all GPUs together, so it belongs to one only where there is one.
+            row(&format!("GPU{index}"), value, detail, (used.len() == 1).then_some(Metric::GpuBusyPpm))
+        })
+        .collect();
+    if used.len() > MOST_GPUS {
+        let (value, _) = gpu_words(&summary.combined, units);
+        let rest = used.len() - MOST_GPUS;
+        rows.push(row(
+            "GPUs",
+            value,
+            format!("all together; {rest} more were used"),
+            Some(Metric::GpuBusyPpm),
+        ));
+    }
+    rows.extend(verdict(summary).map(|verdict| row("GPU use", verdict.line(), String::new(), None)));
+    rows
+}
+
+/// How busy, and how much memory and power at most.
+fn gpu_words(figures: &Figures, units: Units) -> (String, String) {
+    let busy = figures.value(Metric::GpuBusyPpm, Stat::Mean);
+    let value = busy.map_or_else(
+        || "use not known".to_owned(),
+        |ppm| format!("{} mean", format(ppm, Unit::Ppm, Style::Rounded)),
+    );
+    let used = figures.whole(Metric::GpuMemoryBytes, Stat::Max).map(|bytes| units.gpu_ram(bytes));
+    let total = figures.whole(Metric::GpuMemoryTotalBytes, Stat::Max).map(|bytes| units.gpu_ram(bytes));
+    let memory = match (used, total) {
+        (Some(used), Some(total)) => Some(format!("{used} of {total} at most")),
+        (Some(used), None) => Some(format!("{used} at most")),
+        _ => None,
+    };
+    let power = figures.value(Metric::GpuPowerMw, Stat::Max);
+    let power = power.map(|mw| format!("up to {}", format(mw, Unit::Milliwatts, Style::Rounded)));
+    let parts: Vec<String> = [memory, power].into_iter().flatten().collect();
+    (value, parts.join(", "))
+}
+
+/// Left out where the job neither read nor wrote.
+fn disk(figures: &Figures, units: Units) -> Option<Row> {
+    let bytes = |metric| figures.whole(metric, Stat::Total);
+    let (read, written) = (bytes(Metric::ReadStorageBytes)?, bytes(Metric::WriteStorageBytes)?);
+    let at_least = at_least(figures, Metric::ReadStorageBytes);
+    let text = format!("{at_least}{} read, {} written", units.traffic(read), units.traffic(written));
+    (read + written > 0).then(|| row("Disk", text, String::new(), None))
+}
+
+/// Left out where there was one alone.
+fn processes(figures: &Figures) -> Option<Row> {
+    let total = figures.whole(Metric::Processes, Stat::Total).filter(|total| *total > 1)?;
+    let most = figures.whole(Metric::Processes, Stat::Max)?;
+    let is_whole = figures.get(Metric::Processes, Stat::Total)?.quality == Quality::Exact;
+    let at_least = if is_whole { "" } else { "at least " };
+    let threads = figures.whole(Metric::Threads, Stat::Max).filter(|threads| *threads > most);
+    let threads = threads.map_or(String::new(), |threads| format!(", {}", counted(threads, "thread")));
+    let value = format!("{at_least}{}, at most {} at once{threads}", format_count(total), format_count(most));
+    Some(row("Processes", value, String::new(), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_rounded_up_to_two_digits() {
+        for (value, rounded) in [(801e6, 810e6), (8.0e9, 8.0e9), (8.01e9, 8.1e9), (5.0, 5.0), (999.0, 1000.0)]
+        {
+            assert_eq!(two_digits(value), rounded, "{value}");
+        }
+    }
+}
