@@ -21,7 +21,7 @@ impl Meter {
         self.changes.departed.clear();
     }
 
-    /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that nobody told.
+    /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that is not known.
     pub(crate) fn depart(&mut self, pid: i32, now_ns: u64) {
         let orphans_come_to_us = matches!(self.target, Target::Child(_));
         let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
@@ -121,15 +121,14 @@ impl Meter {
             process.is_renamed = false;
             let (id, parent_pid, name) = (process.id, process.parent_pid, process.stat.name);
             let as_read = (now_ns, parent_pid, name);
-            let (start_ns, parent_pid, name) = self.meet(id.pid, now_ns).unwrap_or(as_read);
+            let (start_ns, parent_pid, name) = self.note_sampled(id.pid, now_ns).unwrap_or(as_read);
             let t_ns = self.since_start_ns(start_ns);
             self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
         }
         self.changes.born.clear();
     }
 
-    /// Between fork and exec a process carries its parent's name: what it became is told when it shows, unless
-    /// events tell it.
+    /// Between fork and exec a process has its parent's name: records the new one when a tick sees it, unless events do.
     pub(super) fn note_renamed(&mut self, t_ns: u64) {
         if self.witnesses.follower.is_some() {
             return;
@@ -199,7 +198,7 @@ impl Meter {
             // An orphan that lived and died between two ticks: only its account remains.
             None => {
                 self.note_unseen_memory(&reaped);
-                self.note_obituary(reaped, now_ns);
+                self.note_unsampled_reap(reaped, now_ns);
             }
         }
         Ok(Some(reaped))

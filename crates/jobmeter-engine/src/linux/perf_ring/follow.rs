@@ -15,7 +15,7 @@ use jobmeter_model::event::{Event, ProcessId};
 use jobmeter_model::summary::Source;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Events of processes that no tick has met, per run: beyond it they are counted only.
+/// Events recorded per run for processes that no tick sampled; further processes are only counted.
 const MAX_SHORT_EVENTS: u32 = 100_000;
 
 /// Processes that have ended but not gone are looked at, at most so many per call.
@@ -24,8 +24,8 @@ const MAX_LOOKS: u32 = 64;
 /// `PF_EXITING` of the flags in `stat`.
 const EXITING: u64 = 0x4;
 
-/// Reaped by us, and no tick had met it.
-struct Obituary {
+/// A process that we reaped and that no tick had sampled.
+struct UnsampledReap {
     reaped: Reaped,
     t_ns: u64,
 }
@@ -35,14 +35,14 @@ pub(crate) struct Follower {
     lives: Lives,
     batch: Vec<Record>,
     short_events_left: u32,
-    /// Members whose end was told, not yet seen to be gone.
+    /// Members whose exit record was read while the tree still has them.
     ended: Vec<i32>,
-    /// Ended, unmet, and not yet waited for: a tick may still meet them.
-    lingering: Vec<i32>,
-    /// Members whose fork was not told when a tick met them, and when that was.
+    /// Exited, unsampled and not yet reaped: a tick may still sample them as zombies.
+    zombies: Vec<i32>,
+    /// Members that a tick sampled before their fork record was read, with the time of that tick.
     unannounced: Vec<(i32, u64)>,
-    obituaries: Vec<Obituary>,
-    /// A process lives that the ring does not tell of.
+    unsampled_reaps: Vec<UnsampledReap>,
+    /// A living process has no records in the ring.
     is_blind: bool,
     has_warned: bool,
     /// Losses after which the lives were gone through.
@@ -82,9 +82,9 @@ impl Follower {
             batch: Vec::new(),
             short_events_left: MAX_SHORT_EVENTS,
             ended: Vec::new(),
-            lingering: Vec::new(),
+            zombies: Vec::new(),
             unannounced: Vec::new(),
-            obituaries: Vec::new(),
+            unsampled_reaps: Vec::new(),
             is_blind: false,
             has_warned: false,
             swept_lost: 0,
@@ -100,7 +100,7 @@ impl Follower {
         self.ring.collect();
     }
 
-    /// Every process since the first was told of.
+    /// Whether the ring had records of every process since the job began.
     pub(crate) fn is_complete(&self) -> bool {
         self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
     }
@@ -161,7 +161,7 @@ impl Meter {
         let main_pid = main.id.pid;
         let mut children = Vec::new();
         read_thread_children(main_pid, main_pid, buffer, &mut |pid| children.push(pid));
-        // Asked after the list: who was not waited for by now was in it.
+        // Read after the list: a child that was not yet waited for by now was in it.
         let is_here = main.read_stat(buffer) == Presence::Here;
         if let Some(life) = lives.get_mut(main_pid) {
             // It may have become its command before the ring was there.
@@ -218,31 +218,31 @@ impl Meter {
                         process.read_fast(scale, buffer);
                     }
                 }
-                Some(Change::UnmetEnded { pid }) => {
-                    // Who is not looked at may still be a zombie that a tick will meet.
-                    let lingers = looks_left == 0 || self.look_at(&mut follower, pid);
+                Some(Change::UnsampledEnded { pid }) => {
+                    // A process that is not looked at may still be a zombie that a tick will sample.
+                    let is_zombie = looks_left == 0 || self.look_at(&mut follower, pid);
                     looks_left = looks_left.saturating_sub(1);
-                    if lingers {
-                        follower.lingering.push(pid);
+                    if is_zombie {
+                        follower.zombies.push(pid);
                     } else if let Some(life) = follower.lives.remove(pid) {
-                        self.tell_passed(&mut follower, pid, &life);
+                        self.record_unsampled(&mut follower, pid, &life);
                     }
                 }
-                Some(Change::Replaced { pid, before }) if before.is_told => {
+                Some(Change::Replaced { pid, before }) if before.is_recorded => {
                     self.depart(pid, before.end_ns.unwrap_or(record.t_ns));
                 }
-                Some(Change::Replaced { pid, before }) => self.tell_passed(&mut follower, pid, &before),
+                Some(Change::Replaced { pid, before }) => self.record_unsampled(&mut follower, pid, &before),
             }
         }
-        self.let_lingering_go(&mut follower);
+        self.record_reaped_zombies(&mut follower);
         follower.lives.settle(horizon_ns);
-        follower.obituaries.retain(|obituary| obituary.t_ns >= horizon_ns);
+        follower.unsampled_reaps.retain(|reap| reap.t_ns >= horizon_ns);
         let lives = &follower.lives;
         let is_blind = &mut follower.is_blind;
-        follower.unannounced.retain(|(pid, met_ns)| {
+        follower.unannounced.retain(|(pid, sampled_ns)| {
             let waits = lives.get(*pid).is_some_and(|life| life.fork_ns.is_none());
-            *is_blind |= waits && *met_ns < horizon_ns;
-            waits && *met_ns >= horizon_ns
+            *is_blind |= waits && *sampled_ns < horizon_ns;
+            waits && *sampled_ns >= horizon_ns
         });
         if follower.ring.lost > 0 && !follower.has_warned {
             follower.has_warned = true;
@@ -258,13 +258,13 @@ impl Meter {
         let Some(process) = self.tree.get(pid) else { return };
         let event =
             Event::ProcessRename { t_ns: self.since_start_ns(at_ns), id: process.id, name: name_text(name) };
-        if self.may_tell(follower, 1) {
+        if self.may_record(follower, 1) {
             self.emit(&event);
         }
     }
 
     /// Whether `count` more events may be recorded; says so once when they may not.
-    fn may_tell(&mut self, follower: &mut Follower, count: u32) -> bool {
+    fn may_record(&mut self, follower: &mut Follower, count: u32) -> bool {
         if follower.short_events_left >= count {
             follower.short_events_left -= count;
             return true;
@@ -294,28 +294,28 @@ impl Meter {
         true
     }
 
-    /// Those that lingered until they were waited for, or met.
-    fn let_lingering_go(&mut self, follower: &mut Follower) {
+    /// Records zombies that have been reaped since, and forgets those that a tick has sampled.
+    fn record_reaped_zombies(&mut self, follower: &mut Follower) {
         let mut at = 0;
-        while let Some(&pid) = follower.lingering.get(at) {
+        while let Some(&pid) = follower.zombies.get(at) {
             let life = follower.lives.get(pid);
-            // Just met by a tick that will tell of it: none of ours.
-            let unmet = life.is_some_and(|life| !life.is_told && life.end_ns.is_some())
+            // The tick that has just sampled it records it.
+            let unsampled = life.is_some_and(|life| !life.is_recorded && life.end_ns.is_some())
                 && self.tree.get(pid).is_none();
-            if unmet && sys::process_cpu_ns(pid).is_some() {
+            if unsampled && sys::process_cpu_ns(pid).is_some() {
                 at += 1;
                 continue;
             }
-            follower.lingering.swap_remove(at);
-            if unmet && let Some(life) = follower.lives.remove(pid) {
-                self.tell_passed(follower, pid, &life);
+            follower.zombies.swap_remove(at);
+            if unsampled && let Some(life) = follower.lives.remove(pid) {
+                self.record_unsampled(follower, pid, &life);
             }
         }
     }
 
-    /// A process that began and ended without being met by a tick.
-    fn tell_passed(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
-        let is_reaped = follower.obituaries.iter().any(|obituary| obituary.reaped.pid == pid);
+    /// Records the start and the end of a process that no tick has sampled.
+    fn record_unsampled(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
+        let is_reaped = follower.unsampled_reaps.iter().any(|reap| reap.reaped.pid == pid);
         if life.has_run_a_program()
             && !is_reaped
             && let Some(parent) = self.tree.get(life.parent_pid)
@@ -326,12 +326,12 @@ impl Meter {
             let parent = Parent { id, ignores_children, waited_before };
             self.counters.ledger.note_unread_departure(&parent);
         }
-        if !self.may_tell(follower, 2) {
+        if !self.may_record(follower, 2) {
             self.out.sums.processes_seen += 1;
             return;
         }
-        let obituary = follower.obituaries.iter().position(|obituary| obituary.reaped.pid == pid);
-        let reaped = obituary.map(|index| follower.obituaries.swap_remove(index).reaped);
+        let reap = follower.unsampled_reaps.iter().position(|reap| reap.reaped.pid == pid);
+        let reaped = reap.map(|index| follower.unsampled_reaps.swap_remove(index).reaped);
         // What it waited for is in its usage too: only where it forked nobody is it all its own.
         let own = reaped.filter(|_| !life.has_forked).map(|reaped| reaped.usage);
         let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());
@@ -359,13 +359,13 @@ impl Meter {
         self.emit(&end);
     }
 
-    /// A tick has met `pid`: when it began, by whom and what it is called, where the ring knows.
-    pub(crate) fn meet(&mut self, pid: i32, now_ns: u64) -> Option<(u64, i32, [u8; 16])> {
+    /// A tick has sampled `pid`: returns its start, parent and name, where the ring has them.
+    pub(crate) fn note_sampled(&mut self, pid: i32, now_ns: u64) -> Option<(u64, i32, [u8; 16])> {
         let process = self.tree.get(pid)?;
         let follower = self.witnesses.follower.as_mut()?;
         match follower.lives.get_mut(pid) {
             Some(life) => {
-                life.is_told = true;
+                life.is_recorded = true;
                 if process.is_main {
                     // It was followed from before its exec, the name read after it.
                     life.name = process.stat.name;
@@ -390,14 +390,14 @@ impl Meter {
         Some(end_ns)
     }
 
-    /// An orphan that we reaped and no tick had met.
-    pub(crate) fn note_obituary(&mut self, reaped: Reaped, now_ns: u64) {
+    /// Keeps the usage of an orphan that we reaped and that no tick had sampled.
+    pub(crate) fn note_unsampled_reap(&mut self, reaped: Reaped, now_ns: u64) {
         if let Some(follower) = &mut self.witnesses.follower {
-            follower.obituaries.push(Obituary { reaped, t_ns: now_ns });
+            follower.unsampled_reaps.push(UnsampledReap { reaped, t_ns: now_ns });
         }
     }
 
-    /// Members that go on although the ring told their end: it does not see them any more.
+    /// Finds members that live although the ring has their exit record: it does not follow them any more.
     pub(crate) fn check_ended(&mut self) {
         let Some(follower) = &mut self.witnesses.follower else { return };
         let tree = &mut self.tree;
@@ -417,37 +417,37 @@ impl Meter {
         }
     }
 
-    /// After a loss: those that are gone, and whose end was not told, ended before now.
+    /// After records were lost: processes that are gone and have no exit record ended before now.
     pub(crate) fn sweep_lost(&mut self, now_ns: u64) {
         let Some(mut follower) = self.witnesses.follower.take() else { return };
         if follower.ring.lost > follower.swept_lost {
             follower.swept_lost = follower.ring.lost;
             let gone: Vec<(i32, Life)> = follower
                 .lives
-                .untold()
+                .unrecorded()
                 .filter(|(pid, life)| life.end_ns.is_none() && sys::process_cpu_ns(*pid).is_none())
                 .collect();
             for (pid, mut life) in gone {
                 follower.lives.remove(pid);
                 life.end_ns = Some(now_ns);
-                self.tell_passed(&mut follower, pid, &life);
+                self.record_unsampled(&mut follower, pid, &life);
             }
         }
         self.witnesses.follower = Some(follower);
     }
 
-    /// The last records; processes that nobody met so far, and ends that nobody has waited for.
+    /// Takes the last records; records processes that no tick sampled, and members that ended and were not reaped.
     pub(crate) fn end_events(&mut self) {
         self.follow_events(true);
         self.sweep_lost(sys::monotonic_ns());
         let Some(mut follower) = self.witnesses.follower.take() else { return };
-        let untold: Vec<(i32, Life)> = follower.lives.untold().collect();
-        for (pid, life) in untold {
+        let unrecorded: Vec<(i32, Life)> = follower.lives.unrecorded().collect();
+        for (pid, life) in unrecorded {
             if life.end_ns.is_some() {
-                self.tell_passed(&mut follower, pid, &life);
+                self.record_unsampled(&mut follower, pid, &life);
                 continue;
             }
-            if !self.may_tell(&mut follower, 1) {
+            if !self.may_record(&mut follower, 1) {
                 self.out.sums.processes_seen += 1;
                 continue;
             }

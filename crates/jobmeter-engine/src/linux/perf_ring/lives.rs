@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Life {
-    /// `None` while only a tick has met the process: its record still waits.
+    /// `None` while only a tick has sampled the process and its fork record was not read yet.
     pub(super) fork_ns: Option<u64>,
     /// Set until the tree lets a member go, or the parent of another has waited for it.
     pub(super) end_ns: Option<u64>,
@@ -14,7 +14,7 @@ pub(super) struct Life {
     threads: u32,
     pub(super) name: [u8; 16],
     /// Its start is in the record.
-    pub(super) is_told: bool,
+    pub(super) is_recorded: bool,
     pub(super) has_forked: bool,
     /// Read when it had ended and was not yet gone.
     pub(super) last_cpu_ns: Option<u64>,
@@ -43,10 +43,10 @@ pub(crate) struct Passed {
 pub(super) enum Change {
     /// A process whose start is in the record.
     Renamed { pid: i32, name: [u8; 16] },
-    /// A process that a tick has met.
+    /// A process that a tick has sampled.
     MemberEnded { pid: i32 },
-    /// A process that no tick has met so far; it may still be met while nobody has waited for it.
-    UnmetEnded { pid: i32 },
+    /// A process that no tick has sampled so far; one still may until it is reaped.
+    UnsampledEnded { pid: i32 },
     /// The pid has been given to a new process: the one before is gone.
     Replaced { pid: i32, before: Life },
 }
@@ -54,7 +54,7 @@ pub(super) enum Change {
 #[derive(Debug, Default)]
 pub(super) struct Lives {
     by_pid: HashMap<i32, Life>,
-    /// Records tell of the job alone: a stranger among them means that something was missed.
+    /// The ring has records of the job alone: an unknown process among them means that records were missed.
     is_of_tree: bool,
     /// Records were missed.
     pub(super) has_doubt: bool,
@@ -87,7 +87,7 @@ impl Lives {
         fork_ns: Option<u64>,
         parent_pid: i32,
         name: [u8; 16],
-        is_told: bool,
+        is_recorded: bool,
     ) {
         let life = Life {
             fork_ns,
@@ -95,7 +95,7 @@ impl Lives {
             parent_pid,
             threads: 1,
             name,
-            is_told,
+            is_recorded,
             has_forked: false,
             last_cpu_ns: None,
             start_ticks: 0,
@@ -112,11 +112,11 @@ impl Lives {
         self.by_pid.get_mut(&pid)
     }
 
-    pub(super) fn untold(&self) -> impl Iterator<Item = (i32, Life)> {
-        self.by_pid.iter().filter(|(_, life)| !life.is_told).map(|(pid, life)| (*pid, *life))
+    pub(super) fn unrecorded(&self) -> impl Iterator<Item = (i32, Life)> {
+        self.by_pid.iter().filter(|(_, life)| !life.is_recorded).map(|(pid, life)| (*pid, *life))
     }
 
-    /// A process that nobody met, and nobody can meet any more.
+    /// Forgets a process that no tick has sampled and none can any more.
     pub(super) fn remove(&mut self, pid: i32) -> Option<Life> {
         self.by_pid.remove(&pid)
     }
@@ -135,7 +135,7 @@ impl Lives {
         self.let_go.retain(|(_, until_ns)| *until_ns >= horizon_ns);
     }
 
-    /// Records must come in the order of their times. `is_member` says whether a tick has met a process.
+    /// Records must come in the order of their times. `is_member` says whether a tick has sampled a process.
     pub(super) fn take(&mut self, record: &Record, is_member: impl Fn(i32) -> bool) -> Option<Change> {
         let Record { t_ns, pid, tid, what } = *record;
         if self.let_go.iter().any(|(gone, until_ns)| *gone == pid && t_ns <= *until_ns) {
@@ -155,7 +155,7 @@ impl Lives {
                     life.exec_ns = Some(t_ns);
                 }
                 let is_new = std::mem::replace(&mut life.name, name) != name;
-                (is_new && life.is_told).then_some(Change::Renamed { pid, name })
+                (is_new && life.is_recorded).then_some(Change::Renamed { pid, name })
             }
             What::Exit => {
                 let life = self.known(pid)?;
@@ -168,11 +168,11 @@ impl Lives {
                 // The kernel ends the events, not the process, when it takes on rights of another user.
                 let lost_sight = life.exec_ns.is_some_and(|exec_ns| t_ns - exec_ns < SHORTEST_PROGRAM_NS);
                 self.has_doubt |= self.is_of_tree && lost_sight;
-                if life.is_told || is_member(pid) {
+                if life.is_recorded || is_member(pid) {
                     return Some(Change::MemberEnded { pid });
                 }
                 self.pass(pid, life.fork_ns.unwrap_or_default(), t_ns);
-                Some(Change::UnmetEnded { pid })
+                Some(Change::UnsampledEnded { pid })
             }
         }
     }
@@ -195,8 +195,8 @@ impl Lives {
             }
             None => return None,
         };
-        if let Some(met) = self.by_pid.get_mut(&pid).filter(|life| life.fork_ns.is_none()) {
-            met.fork_ns = Some(t_ns);
+        if let Some(sampled) = self.by_pid.get_mut(&pid).filter(|life| life.fork_ns.is_none()) {
+            sampled.fork_ns = Some(t_ns);
             return None;
         }
         let before = self.by_pid.get(&pid).copied();
@@ -228,8 +228,8 @@ impl Lives {
     /// Those that lived since the last call and that a tick at `now_ns` cannot show: they left before it, or it has not
     /// found them yet.
     pub(super) fn take_passed(&mut self, now_ns: u64) -> Vec<Passed> {
-        let unmet = self.by_pid.iter().filter(|(_, life)| !life.is_told && life.end_ns.is_none());
-        let unmet = unmet.map(|(pid, life)| Passed {
+        let unsampled = self.by_pid.iter().filter(|(_, life)| !life.is_recorded && life.end_ns.is_none());
+        let unsampled = unsampled.map(|(pid, life)| Passed {
             pid: *pid,
             fork_ns: life.fork_ns.unwrap_or_default(),
             end_ns: u64::MAX,
@@ -237,7 +237,7 @@ impl Lives {
         let unknown = Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX };
         let folded = std::iter::repeat_n(unknown, std::mem::take(&mut self.folded) as usize);
         self.taken_until_ns = now_ns;
-        self.passed.drain(..).chain(unmet).chain(folded).collect()
+        self.passed.drain(..).chain(unsampled).chain(folded).collect()
     }
 }
 

@@ -38,7 +38,7 @@ fn changes(lives: &mut Lives, records: &[Record], members: &[i32]) -> Vec<Change
 fn a_life_that_nobody_met() {
     let mut lives = lives(true);
     let told = changes(&mut lives, &[fork(5, 11, MAIN), exec(6, 11, "ls"), exit(90_000, 11, 11)], &[]);
-    assert_eq!(told, [Change::UnmetEnded { pid: 11 }]);
+    assert_eq!(told, [Change::UnsampledEnded { pid: 11 }]);
     let life = lives.remove(11).expect("it is kept until it is gone");
     assert_eq!((life.fork_ns, life.end_ns, life.parent_pid), (Some(5), Some(90_000), MAIN));
     assert_eq!(life.name, named("ls"));
@@ -52,7 +52,7 @@ fn a_process_ends_with_its_last_thread() {
     let born = [fork(1, 11, MAIN), thread(2, 11, 12), thread(3, 11, 13), exit(4, 11, 11), exit(5, 11, 12)];
     assert_eq!(changes(&mut lives, &born, &[]), []);
     let told = changes(&mut lives, &[exit(6, 11, 13)], &[]);
-    assert_eq!(told, [Change::UnmetEnded { pid: 11 }]);
+    assert_eq!(told, [Change::UnsampledEnded { pid: 11 }]);
     assert!(!lives.has_doubt);
 }
 
@@ -100,12 +100,12 @@ fn strangers_are_nothing_to_us_when_all_cpus_are_watched() {
 fn a_pid_that_comes_back() {
     let mut lives = lives(true);
     changes(&mut lives, &[fork(1, 11, MAIN)], &[]);
-    lives.get_mut(11).expect("alive").is_told = true;
+    lives.get_mut(11).expect("alive").is_recorded = true;
     let told = changes(&mut lives, &[exit(3, 11, 11), fork(7, 11, MAIN)], &[11]);
     let [Change::MemberEnded { pid: 11 }, Change::Replaced { pid: 11, before }] = told[..] else {
         panic!("{told:?}")
     };
-    assert_eq!((before.fork_ns, before.end_ns, before.is_told), (Some(1), Some(3), true));
+    assert_eq!((before.fork_ns, before.end_ns, before.is_recorded), (Some(1), Some(3), true));
     assert!(!lives.has_doubt);
     changes(&mut lives, &[fork(9, 11, MAIN)], &[]);
     assert!(lives.has_doubt, "its end was missed");
@@ -133,16 +133,16 @@ fn most_that_passed_together() {
 fn members_that_left_and_those_not_met_yet_are_among_them() {
     let mut lives = lives(true);
     changes(&mut lives, &[fork(1, 11, MAIN)], &[]);
-    lives.get_mut(11).expect("alive").is_told = true;
+    lives.get_mut(11).expect("alive").is_recorded = true;
     changes(&mut lives, &[fork(2, 12, MAIN), exit(3, 12, 12), fork(4, 13, MAIN)], &[11]);
-    assert_eq!(most_together(&lives.take_passed(5)), 1, "12, then 13: 11 was met, and it lives");
+    assert_eq!(most_together(&lives.take_passed(5)), 1, "12, then 13: 11 was sampled, and it lives");
     lives.pass_member(11, 1, 4);
     assert_eq!(
         most_together(&lives.take_passed(20)),
         1,
-        "13 is still unmet; who ended before the last count is no more"
+        "13 is still unsampled; who ended before the last count is no more"
     );
-    lives.get_mut(13).expect("alive").is_told = true;
+    lives.get_mut(13).expect("alive").is_recorded = true;
     lives.pass_member(11, 1, 22);
     lives.pass_member(13, 2, 21);
     changes(&mut lives, &[fork(23, 14, MAIN), exit(24, 14, 14)], &[]);

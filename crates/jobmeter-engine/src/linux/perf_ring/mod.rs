@@ -1,5 +1,5 @@
 //! Starts, names and ends of processes as the kernel tells them: records in a ring shared with it, for
-//! processes too short to be met by a tick. An extra, never required. Where the user may watch whole CPUs
+//! processes too short to be sampled by a tick. An extra, never required. Where the user may watch whole CPUs
 //! (CAP_PERFMON, or a low `kernel.perf_event_paranoid`), the job does not notice; elsewhere the job's tree
 //! inherits an event per CPU, which makes its forks dearer and the first such event of the machine
 //! slow to open.
@@ -33,7 +33,7 @@ pub struct PerfRing {
     /// Records that are younger than the last horizon.
     waiting: Vec<Record>,
     pub(crate) lost: u64,
-    /// Only processes of the job are told of.
+    /// The ring has records of the job's processes only.
     pub(crate) is_of_tree: bool,
 }
 
@@ -83,7 +83,7 @@ impl PerfRing {
     }
 
     /// Moves the records that have settled to `out`, in the order of their times; returns the time up to which
-    /// everything is told. `is_last` takes the youngest too.
+    /// all records were taken. `is_last` takes the youngest too.
     fn take(&mut self, is_last: bool, out: &mut Vec<Record>) -> u64 {
         let horizon_ns = if is_last { u64::MAX } else { sys::monotonic_ns().saturating_sub(SETTLING_NS) };
         self.collect();
