@@ -31,6 +31,13 @@ def test_the_row_at_the_stop_reaches_back() -> None:
     assert max(row["cpu_usage"] for row in rows) == pytest.approx(112 / 103, abs=1e-4)
 
 
+def test_ticks_of_all_rows_add_up_to_the_total() -> None:
+    """Each row used to be rounded by itself: ten rows of 4 ms were none."""
+    times, cpu = [t * 100 * MS for t in range(11)], [t * 4 * MS for t in range(11)]
+    series = Series(FakeTable({"t_ns": times, "combined_cpu_user_ns": cpu}), STARTED_UNIX_NS)  # type: ignore[arg-type]
+    assert sum(row["utime"] for row in process_rows(series, 1, True)) == 4
+
+
 def test_a_row_after_a_late_one_reaches_back() -> None:
     times, values = [0, 100, 200, 395, 400, 500], [0, 100, 200, 380, 400, 500]
     assert rates(times, values)[4] == pytest.approx(1.0)

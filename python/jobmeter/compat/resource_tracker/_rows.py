@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
-from .._series import Series
+from .._series import Series, differences
 from .helpers import known
 
 _TICK_NS = 10_000_000
@@ -12,14 +12,18 @@ _SYSTEM_MEMORY = ("free", "used", "buffers", "cached", "active", "inactive")
 Row = Dict[str, Any]
 
 
-def _ticks(nanoseconds: Optional[float]) -> int:
-    """CPU time in clock ticks of 10 ms, the unit of the reference."""
-    return round(known(nanoseconds) / _TICK_NS)
+def _ticks(series: Series, name: str) -> List[int]:
+    """CPU time since the row before in clock ticks of 10 ms, the unit of the reference.
+
+    The total is rounded and not each difference, so that the ticks of all rows add up to the total.
+    """
+    totals = [None if ns is None else round(ns / _TICK_NS) for ns in series.column(name)]
+    return [int(known(ticks)) for ticks in differences(totals)]
 
 
 def system_rows(series: Series, forks_before: int) -> List[Row]:
     """One row per interval of the whole machine."""
-    user, system = series.deltas("system_cpu_user_ns"), series.deltas("system_cpu_system_ns")
+    user, system = _ticks(series, "system_cpu_user_ns"), _ticks(series, "system_cpu_system_ns")
     cores = series.rates("system_cpu_ns")
     memory = {n: series.column(f"system_memory_{n}_bytes") for n in _SYSTEM_MEMORY}
     moved = {
@@ -39,8 +43,8 @@ def system_rows(series: Series, forks_before: int) -> List[Row]:
         row: Row = {
             "timestamp": series.unix_s[i],
             "processes": forks_before + int(known(forks[i])),
-            "utime": _ticks(user[i]),
-            "stime": _ticks(system[i]),
+            "utime": user[i],
+            "stime": system[i],
             "cpu_usage": round(known(cores[i]), 4),
         }
         row.update({f"memory_{n}": int(known(memory[n][i])) // 1024 for n in _SYSTEM_MEMORY})
@@ -55,7 +59,7 @@ def system_rows(series: Series, forks_before: int) -> List[Row]:
 def process_rows(series: Series, pid: int, children: bool) -> List[Row]:
     """One row per interval of the tracked process, its descendants included when asked for."""
     scope = "combined" if children else "main"
-    user, system = series.deltas(f"{scope}_cpu_user_ns"), series.deltas(f"{scope}_cpu_system_ns")
+    user, system = _ticks(series, f"{scope}_cpu_user_ns"), _ticks(series, f"{scope}_cpu_system_ns")
     cores = series.rates(f"{scope}_cpu_ns")
     memory = series.column(f"{scope}_rss_bytes")
     read = series.deltas(f"{scope}_read_storage_bytes")
@@ -68,8 +72,8 @@ def process_rows(series: Series, pid: int, children: bool) -> List[Row]:
             "timestamp": series.unix_s[i],
             "pid": pid,
             "children": int(known(count[i])) if children else None,
-            "utime": _ticks(user[i]),
-            "stime": _ticks(system[i]),
+            "utime": user[i],
+            "stime": system[i],
             "cpu_usage": round(known(cores[i]), 4),
             "memory": int(known(memory[i])) // 1024,
             "disk_read_bytes": int(known(read[i])),
