@@ -23,7 +23,9 @@ pub const RATE_PEAKS_NOTE: &str = "rate_peaks";
 /// How much a counter grew in which time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
+    /// By how much.
     pub by: u64,
+    /// In which time.
     pub span_ns: u64,
 }
 
@@ -37,6 +39,7 @@ impl Growth {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RatePeak {
     window: Option<(u64, u64)>,
+    /// The steepest growth so far.
     pub peak: Option<Growth>,
 }
 
@@ -113,11 +116,15 @@ impl Stats {
 pub struct Accumulator {
     columns: Vec<Column>,
     stats: Vec<Stats>,
+    /// Ticks taken in.
     pub ticks: u64,
+    /// Time of the last tick or settlement.
     pub last_t_ns: u64,
+    /// Processes whose start was told.
     pub processes_seen: u64,
     /// The record is thinned: notes say the highest rates.
     rates_are_given: bool,
+    /// Warnings told so far.
     pub warnings: Vec<Warning>,
 }
 
@@ -169,15 +176,20 @@ impl Sink for Accumulator {
 /// All figures of a run by scope and entity.
 #[derive(Debug, Default)]
 pub struct AllFigures {
+    /// Of each scope as a whole.
     pub scopes: BTreeMap<Scope, Figures>,
+    /// Of each device.
     pub entities: BTreeMap<EntityKind, Vec<EntityFigures>>,
 }
 
 /// What the figures are divided by.
 #[derive(Debug, Clone, Copy)]
 pub struct Divisors {
+    /// Cores that the job may use.
     pub expected_cores: f64,
+    /// Cores of the machine.
     pub system_cores: u32,
+    /// How long the run took.
     pub wall_ns: u64,
 }
 
@@ -196,6 +208,7 @@ impl Accumulator {
         }
     }
 
+    /// All figures, as of the last tick.
     pub fn figures(&self, by: Divisors) -> AllFigures {
         let mut all = AllFigures::default();
         // Where each device stands in its list.
@@ -364,68 +377,4 @@ fn add_counter(place: &mut Place<'_>, column: &Column, stats: &Stats, last: u64,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BY: Divisors = Divisors { expected_cores: 2.0, system_cores: 4, wall_ns: 2_000_000_000 };
-
-    #[test]
-    fn gauges_give_maximum_and_time_weighted_mean() {
-        let mut sums = Accumulator::default();
-        sums.define(&Column::of(Scope::Main, Metric::RssBytes));
-        sums.tick(0, &[Some(10)]);
-        sums.tick(1_000_000_000, &[Some(100)]);
-        sums.tick(1_500_000_000, &[None]);
-        sums.tick(2_000_000_000, &[Some(40)]);
-        let figures = &sums.figures(BY).scopes[&Scope::Main];
-        assert_eq!(figures["rss_bytes_max"].as_u64(), Some(100));
-        let mean = figures["rss_bytes_mean"].as_f64().expect("mean");
-        assert!((mean - (100.0 * 1.0 + 40.0 * 0.5) / 1.5).abs() < 1e-9, "{mean}");
-    }
-
-    #[test]
-    fn what_a_job_has_on_a_gpu_is_not_0_because_it_was_0_while_it_was_known() {
-        let of = |values: [Option<u64>; 4]| {
-            let mut sums = Accumulator::default();
-            sums.define(&Column::of(Scope::Main, Metric::GpuMemoryBytes));
-            for (tick, value) in (0..).zip(values) {
-                sums.tick(tick * 1_000_000_000, &[value]);
-            }
-            let mut figures = sums.figures(BY).scopes.remove(&Scope::Main).expect("the scope");
-            [Stat::Max, Stat::Mean]
-                .map(|stat| figures.remove(Metric::GpuMemoryBytes, stat).expect("a figure"))
-        };
-        for figure in of([Some(0), Some(0), None, None]) {
-            assert_eq!((figure.value, figure.quality), (None, Quality::Unavailable));
-        }
-        let [max, mean] = of([Some(0), Some(90), None, Some(30)]);
-        assert_eq!((max.as_f64(), max.quality), (Some(90.0), Quality::LowerBound));
-        assert_eq!((mean.as_f64(), mean.quality), (Some(40.0), Quality::LowerBound));
-        assert_eq!(of([None, Some(0), Some(0), Some(0)])[0].quality, Quality::Sampled);
-    }
-
-    #[test]
-    fn counters_give_totals_and_rates() {
-        let mut sums = Accumulator::default();
-        sums.define(&Column::of(Scope::Combined, Metric::CpuNs));
-        for (t_ms, cpu_ms) in [(0u64, 0u64), (1000, 500), (1050, 600), (2000, 2500)] {
-            sums.tick(t_ms * 1_000_000, &[Some(cpu_ms * 1_000_000)]);
-        }
-        let figures = &sums.figures(BY).scopes[&Scope::Combined];
-        assert_eq!(figures["cpu_ns"].as_u64(), Some(2_500_000_000));
-        assert_eq!(figures["cores_used_mean"].as_f64(), Some(1.25));
-        assert_eq!(figures["hardware_ratio_mean"].as_f64(), Some(0.625));
-        assert_eq!(figures["cores_used_max"].as_f64(), Some(2.0));
-        sums.event(&Event::Settle { t_ns: 2_000_000_000, values: vec![(0, 2_600_000_000)] });
-        let settled = &sums.figures(BY).scopes[&Scope::Combined]["cpu_ns"];
-        assert_eq!((settled.as_u64(), settled.quality), (Some(2_600_000_000), Quality::Exact));
-    }
-
-    #[test]
-    fn a_column_that_never_spoke_is_unavailable() {
-        let mut sums = Accumulator::default();
-        sums.define(&Column::of(Scope::System, Metric::Load1Milli));
-        sums.tick(5, &[None]);
-        assert_eq!(sums.figures(BY).scopes[&Scope::System]["load1_milli_max"].value, None);
-    }
-}
+mod tests;

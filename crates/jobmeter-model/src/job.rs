@@ -10,8 +10,10 @@ pub struct JobInfo {
     pub scheduler: String,
     /// The same for all ranks of one job. Hostile text.
     pub id: String,
+    /// The step of the job, as the scheduler numbers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// The index in an array of jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array_index: Option<u64>,
     /// From 0.

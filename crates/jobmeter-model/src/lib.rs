@@ -2,6 +2,8 @@
 //! (columns, events, ticks), what is made of it (accumulation, summaries), and how it is written for people (units,
 //! text). It knows no platform: everything that only reads runs is built on it alone.
 
+#![warn(missing_docs)]
+
 pub mod accumulate;
 pub mod calendar;
 pub mod event;

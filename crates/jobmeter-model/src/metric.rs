@@ -25,10 +25,12 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// Every scope.
     pub const ALL: [Scope; 4] = [Scope::Main, Scope::Descendants, Scope::Combined, Scope::System];
     /// The scopes that a job has; `System` is the machine's.
     pub const JOB: [Scope; 3] = [Scope::Main, Scope::Descendants, Scope::Combined];
 
+    /// The word in keys and column names.
     pub fn key(self) -> &'static str {
         match self {
             Scope::Main => "main",
@@ -70,17 +72,24 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntityKind {
+    /// A core of the machine.
     Core,
+    /// A whole block device.
     Disk,
+    /// A local file system.
     Mount,
+    /// A network interface.
     Network,
+    /// A GPU, or an instance of one.
     Gpu,
 }
 
 impl EntityKind {
+    /// Every kind.
     pub const ALL: [EntityKind; 5] =
         [EntityKind::Core, EntityKind::Disk, EntityKind::Mount, EntityKind::Network, EntityKind::Gpu];
 
+    /// The word in keys and column names.
     pub fn key(self) -> &'static str {
         match self {
             EntityKind::Core => "core",
@@ -93,14 +102,17 @@ impl EntityKind {
 }
 
 impl Metric {
+    /// The row of the table.
     pub fn info(self) -> &'static MetricInfo {
         &TABLE[self as usize]
     }
 
+    /// The word in keys and column names.
     pub fn key(self) -> &'static str {
         self.info().key
     }
 
+    /// The metric of a column key.
     pub fn from_key(key: &str) -> Option<Metric> {
         TABLE.iter().find(|row| row.key == key).map(|row| row.metric)
     }
@@ -109,24 +121,31 @@ impl Metric {
 /// One column of the time series: a metric of a scope, perhaps of one entity (a core, a disk, a GPU).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Column {
+    /// Whose value it is.
     pub scope: Scope,
+    /// What is measured.
     pub metric: Metric,
+    /// The device, where it is not about the scope as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<Entity>,
 }
 
+/// One device.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Entity {
+    /// What kind of device it is.
     pub kind: EntityKind,
     /// Kernel or driver name: `0`, `nvme0n1`, `/home`, `eth0`, a GPU's UUID. Hostile text: escape on output.
     pub name: String,
 }
 
 impl Column {
+    /// A column of a scope as a whole.
     pub fn of(scope: Scope, metric: Metric) -> Column {
         Column { scope, metric, entity: None }
     }
 
+    /// A column of one device.
     pub fn entity(scope: Scope, metric: Metric, kind: EntityKind, name: &str) -> Column {
         Column { scope, metric, entity: Some(Entity { kind, name: name.to_owned() }) }
     }

@@ -7,6 +7,7 @@ use crate::kinds::{VerdictKind, WarningKind};
 use crate::metric::{Column, EntityKind, Scope};
 use crate::summary::{Overhead, RunInfo, SCHEMA_VERSION, Summary, Verdict, Warning};
 
+/// Takes the stream of a record.
 #[derive(Default)]
 pub struct Replay {
     sums: Accumulator,
@@ -27,6 +28,7 @@ impl Sink for Replay {
 }
 
 impl Replay {
+    /// The summary of what the record holds. `info` is its header.
     pub fn summary(self, info: &RunInfo) -> Summary {
         let wall_ns = self.sums.last_t_ns;
         let mut figures = self.sums.figures(Divisors {

@@ -39,6 +39,7 @@ pub struct Circumstances {
 /// A memory limit of a cgroup, the job's own or one above it, that was reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedLimit {
+    /// How large it is.
     pub bytes: u64,
     /// The folder of the group. Hostile text.
     pub group: String,

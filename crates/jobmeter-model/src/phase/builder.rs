@@ -24,6 +24,7 @@ type Levels = [Option<u64>; LEVELS.len()];
 
 /// Takes each call of a phase when its end is known.
 pub trait TakeSpan {
+    /// Takes one call.
     fn take(&mut self, span: Span);
 }
 
@@ -81,6 +82,7 @@ pub struct PhaseBuilder<S> {
 }
 
 impl<S: TakeSpan> PhaseBuilder<S> {
+    /// Hands every call to `taker`.
     pub fn new(taker: S) -> PhaseBuilder<S> {
         // The job's counters count from the beginning of the run, so they are zero there; a device's do not.
         let totals = COUNTERS.map(|(scope, ..)| (scope == Scope::Combined).then_some(0));

@@ -10,19 +10,25 @@ use std::collections::HashMap;
 pub struct Span {
     /// Hostile text.
     pub name: String,
+    /// The process that marked it.
     pub pid: i32,
+    /// The thread that marked it.
     pub tid: i32,
     /// How many phases of the same thread were open around it.
     pub depth: u32,
+    /// When it began, since the run began.
     pub begin_ns: u64,
     /// The end mark, or the end of the record for a phase that was never closed.
     pub end_ns: u64,
+    /// Whether its end was marked.
     pub closed: bool,
+    /// What the job used meanwhile.
     #[serde(flatten)]
     pub used: Used,
 }
 
 impl Span {
+    /// How long it took.
     pub fn time_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.begin_ns)
     }
@@ -33,16 +39,23 @@ impl Span {
 pub struct Phase {
     /// Hostile text.
     pub name: String,
+    /// How many there were.
     pub calls: u64,
     /// Calls that were never closed and were counted up to the end of the record.
     pub open_calls: u64,
+    /// When the first began.
     pub first_begin_ns: u64,
     /// Summed over calls; calls that ran side by side or inside each other count each.
     pub time_total_ns: u64,
+    /// The shortest call.
     pub time_min_ns: u64,
+    /// The mean over calls.
     pub time_mean_ns: f64,
+    /// The longest call.
     pub time_max_ns: u64,
+    /// The standard deviation over calls.
     pub time_std_ns: f64,
+    /// What the job used meanwhile.
     #[serde(flatten)]
     pub used: Used,
 }
@@ -92,14 +105,17 @@ impl PhaseTable {
         self.phases.len()
     }
 
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.phases.is_empty()
     }
 
+    /// Whether there is a phase of that name.
     pub fn contains(&self, name: &str) -> bool {
         self.phases.contains_key(name)
     }
 
+    /// Adds one call.
     pub fn add(&mut self, span: &Span) {
         match self.phases.get_mut(&span.name) {
             Some(phase) => phase.add(span),
