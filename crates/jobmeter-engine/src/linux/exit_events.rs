@@ -117,7 +117,8 @@ impl ExitEvents {
                     self.socket.as_raw_fd(),
                     messages.as_mut_ptr(),
                     BATCH as u32,
-                    libc::MSG_DONTWAIT,
+                    // Signed in glibc, unsigned in musl.
+                    libc::MSG_DONTWAIT as _,
                     std::ptr::null_mut(),
                 )
             };
