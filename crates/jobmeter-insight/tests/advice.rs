@@ -153,6 +153,23 @@ fn memory_that_no_process_maps_is_asked_for() {
     assert!(advice.memory_bytes.why.contains("3.22 GB of it in tmpfs, memfd"), "{}", advice.memory_bytes.why);
 }
 
+#[test]
+fn a_pool_that_filled_two_cores_is_told_two() {
+    let mut summary = Sample { cores_mean: 1.04, ..Sample::default() }.summary();
+    assert_eq!(risk(&[summary.clone()]).cores.value, Some(1), "without the figure only the mean is known");
+    summary.combined.set_by_key("cores_when_busy", Figure::float(1.96, Quality::Estimate));
+    let cores = risk(&[summary.clone()]).cores;
+    assert_eq!(cores.value, Some(2), "{}", cores.why);
+    assert!(
+        cores.why.starts_with("1.96 cores were in use when the job was busy (1.04 on average"),
+        "{}",
+        cores.why
+    );
+    summary.combined.set_by_key("cores_when_busy", Figure::float(1.12, Quality::Estimate));
+    assert_eq!(risk(&[summary.clone()]).cores.value, Some(1), "a short burst is not worth a core");
+    assert_eq!(simple(&[summary]).cores.value, Some(1), "the reference rule knows the mean alone");
+}
+
 /// Two cards with 10 and 6 GiB need cards of 10, not of 16.
 #[test]
 fn vram_is_that_of_one_card() {

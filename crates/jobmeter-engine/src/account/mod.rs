@@ -2,6 +2,7 @@
 //! plain readings; nothing here opens a file or asks for the time.
 
 pub(crate) mod amounts;
+pub(crate) mod busy;
 pub(crate) mod cpu;
 pub(crate) mod ended;
 pub(crate) mod grade;

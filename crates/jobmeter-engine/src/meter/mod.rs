@@ -17,6 +17,7 @@ mod system_columns;
 mod tick;
 pub mod tree;
 
+use crate::account::busy::BusyCores;
 use crate::account::memory::MemoryAccount;
 use crate::account::unmapped::Unmapped;
 use crate::linux::cgroup::JobGroup;
@@ -67,6 +68,7 @@ pub struct Meter {
     pub(crate) bounds: Bounds,
     pub(crate) levels: Levels,
     pub(crate) unmapped: Unmapped,
+    pub(crate) busy_cores: BusyCores,
     pub(crate) machine: Machine,
     extras: Extras,
     pub(crate) out: Output,
@@ -119,6 +121,7 @@ impl Meter {
             bounds: Bounds::default(),
             levels: Levels::default(),
             unmapped: Unmapped::default(),
+            busy_cores: BusyCores::default(),
             machine: Machine { columns, read_at_ns: None, swap_total_bytes: None, forks: None },
             extras: Extras::default(),
             out: Output::new(row),

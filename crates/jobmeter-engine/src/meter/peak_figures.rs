@@ -74,6 +74,12 @@ impl Meter {
                 figures.set(Metric::RssBytes, Stat::Max, figure);
             }
         }
+        if let (Some(cores), Some(figures)) = (self.busy_cores.cores(), all.scopes.get_mut(&Scope::Combined))
+        {
+            let most = figures.value(Metric::CpuNs, Stat::RateMax).unwrap_or(cores);
+            let figure = Figure::float(cores.min(most), Quality::Estimate);
+            figures.set(Metric::CoresWhenBusy, Stat::Total, figure);
+        }
         if let (Some(bounds), Some(figures)) = (self.unmapped.peak(), all.scopes.get_mut(&Scope::Combined)) {
             figures.set(Metric::UnmappedMemoryPeakBytes, Stat::Total, unmapped_figure(bounds));
         }

@@ -231,6 +231,9 @@ impl Meter {
 
     fn publish_row(&mut self, now_ns: u64) {
         self.levels.note_published();
+        if let Some(cpu_ns) = self.out.row.get(Scope::Combined, Metric::CpuNs) {
+            self.busy_cores.take(self.since_start_ns(now_ns), cpu_ns);
+        }
         self.out.publish(self.since_start_ns(now_ns));
     }
 

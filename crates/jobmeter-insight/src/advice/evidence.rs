@@ -21,6 +21,8 @@ pub struct Run {
     pub ending: Ending,
     pub cores_mean: Option<f64>,
     pub cores_max: Option<f64>,
+    /// Cores in use weighted by CPU time: those that it used when it was busy.
+    pub cores_busy: Option<f64>,
     /// The peak as sampled, and its upper bound.
     pub memory_sampled: Option<f64>,
     pub memory_peak: Option<f64>,
@@ -56,6 +58,7 @@ impl Run {
             ending: ending(summary),
             cores_mean: number(job.get(Metric::CpuNs, Stat::RateMean)),
             cores_max: number(job.get(Metric::CpuNs, Stat::RateMax)),
+            cores_busy: number(job.get(Metric::CoresWhenBusy, Stat::Total)),
             memory_sampled: number(memory),
             memory_peak: memory.and_then(upper).map(|bytes| bytes + unmapped(job)),
             memory_unmapped: unmapped(job),

@@ -84,10 +84,17 @@ impl Family<'_> {
         let Some(average) = mean(self.values(|r| r.cores_mean)) else {
             return Item::unknown("the summaries hold no CPU use");
         };
-        let (value, rounding) = match self.options.policy {
-            Policy::Simple => ((average.round_ties_even() as u64).max(1), "rounded"),
+        let busy = mean(self.values(|r| r.cores_busy)).filter(|busy| *busy > average);
+        let (value, rounding) = match (self.options.policy, busy) {
+            (Policy::Simple, _) => ((average.round_ties_even() as u64).max(1), "rounded"),
+            // What the job fills while it works, not what is left of it over pauses. Small bursts are not worth a core.
+            (Policy::Risk { .. }, Some(busy)) => (((busy - 0.2).ceil() as u64).max(1), "rounded up"),
             // A twentieth of a core more is not worth a whole one.
-            Policy::Risk { .. } => (((average - 0.05).ceil() as u64).max(1), "rounded up"),
+            (Policy::Risk { .. }, None) => (((average - 0.05).ceil() as u64).max(1), "rounded up"),
+        };
+        let value = match self.options.policy {
+            Policy::Simple => value,
+            Policy::Risk { .. } => value.max(((average - 0.05).ceil() as u64).max(1)),
         };
         let given = summaries.iter().map(|s| s.run.expected_cores).fold(0.0, f64::max);
         let bound = given > 0.0 && average >= 0.85 * given;
@@ -104,10 +111,16 @@ impl Family<'_> {
         Item {
             value: Some(value),
             need: Some(average),
-            why: format!(
-                "{average:.2} cores were busy on average over {}, {rounding}",
-                count(self.learned.len())
-            ),
+            why: match busy.filter(|_| self.options.policy != Policy::Simple) {
+                Some(busy) => format!(
+                    "{busy:.2} cores were in use when the job was busy ({average:.2} on average over {}), {rounding}",
+                    count(self.learned.len())
+                ),
+                None => format!(
+                    "{average:.2} cores were busy on average over {}, {rounding}",
+                    count(self.learned.len())
+                ),
+            },
             unknown,
             fit: None,
         }
