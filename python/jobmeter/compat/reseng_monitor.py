@@ -147,10 +147,11 @@ def _rows(session: _engine.Session) -> List[Dict[str, float]]:
     memory = series.column("main_rss_bytes")
     own = session.own_io()
     measured = {column: series.rates(name) for column, name in _RATES.items()}
-    for place, column in ((1, "read_chars"), (2, "write_chars")):
-        if own:
-            ours = {row[0]: row[place] for row in own}
-            measured[column] = rates(series.t_ns, _without(series.t_ns, series.column(_RATES[column]), ours))
+    if own:
+        # What the meter reads is not among the counters of the process.
+        ours = {row[0]: row[2] for row in own}
+        written = _without(series.t_ns, series.column(_RATES["write_chars"]), ours)
+        measured["write_chars"] = rates(series.t_ns, written)
     rows = []
     for i in range(len(series)):
         if memory[i] is None:
