@@ -402,7 +402,6 @@ pub(crate) fn summary(plan: &Plan) -> Summary {
             host: text(0, "node-17"),
             kernel: "Linux 6.1.0-18-amd64 x86_64".into(),
             pid: 4242,
-            job: None,
             started_unix_ns: 1_794_780_132_000_000_000,
             interval_ns: Some(plan.interval_ns),
             expected_cores: 16.0,
