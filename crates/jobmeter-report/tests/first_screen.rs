@@ -82,7 +82,7 @@ fn cases() -> Vec<(&'static str, Summary)> {
     doubtful.warnings.push(Warning { kind: WarningKind::Record, text: text.to_owned() });
     let mut oom = summary(
         7_300_000_000,
-        of_status(SIGKILL, &Circumstances { oom_kills: 1, ..Circumstances::default() }),
+        of_status(SIGKILL, &Circumstances { oom_kills: Some(1), ..Circumstances::default() }),
     );
     oom.limits.cgroup_memory_bytes = Some(8 << 30);
     let late = Circumstances { timed_out_after_ns: Some(10_000_000_000), ..Circumstances::default() };
