@@ -70,19 +70,19 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
     if job.how == How::Attach {
         let mut command = start(tools, job, folder, as_user, &outer, None)?;
         job_command(&mut command);
-        started.push(command.spawn()?);
+        started.push(spawn(&mut command)?);
         pid = admit(&listener, &mut witnesses, &mut started[0], &name, every_moment)?;
         wait_for(&folder.join("ready"), &mut started[0])?;
         let mut command = start(tools, job, folder, as_user, &outer, None)?;
         command.arg(tools.path("jobmeter"));
         command.arg("attach").args(options(mode, "attach")).arg(pid.to_string());
-        started.push(command.spawn()?);
+        started.push(spawn(&mut command)?);
     } else {
         let mut command = start(tools, job, folder, as_user, &outer, Some(job.how))?;
         command.arg(tools.path("jobmeter"));
         command.arg("run").args(options(mode, "run")).arg("--");
         job_command(&mut command);
-        started.push(command.spawn()?);
+        started.push(spawn(&mut command)?);
         admit(&listener, &mut witnesses, &mut started[0], &name, every_moment)?;
     }
     for child in started.iter_mut().rev() {
@@ -106,7 +106,7 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
     Ok(Outcome {
         evidence,
         notes: notes(folder),
-        summary: serde_json::from_slice(&fs::read(folder.join("summary.json"))?).map_err(io::Error::other)?,
+        summary: summary(folder)?,
         views: serde_json::from_slice(&shown.stdout).unwrap_or(Value::Null),
     })
 }
@@ -212,6 +212,10 @@ fn admit(
     Ok(pid)
 }
 
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    command.spawn().map_err(|error| io::Error::other(format!("cannot start {command:?}: {error}")))
+}
+
 fn wait(child: &mut Child) -> io::Result<()> {
     let start = Instant::now();
     while child.try_wait()?.is_none() {
@@ -241,6 +245,12 @@ fn hide(tools: &Tools, folder: &Path) -> io::Result<()> {
     fs::copy(tools.path("testkit"), &program)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755))?;
     fs::write(folder.join("block"), vec![1_u8; 3_000_000])
+}
+
+fn summary(folder: &Path) -> io::Result<Value> {
+    let text = fs::read(folder.join("summary.json"))
+        .map_err(|error| io::Error::other(format!("jobmeter left no summary.json: {error}")))?;
+    serde_json::from_slice(&text).map_err(io::Error::other)
 }
 
 fn notes(folder: &Path) -> BTreeMap<String, Span> {
