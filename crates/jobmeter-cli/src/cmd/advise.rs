@@ -49,11 +49,11 @@ pub(crate) fn main(args: AdviseArgs) -> Result<u8, String> {
     let format =
         if args.json { Format::Json } else { Format::parse(&args.format).map_err(|e| e.to_string())? };
     let options = args.options()?;
-    let summaries = load_summaries(&args.runs, args.only)?;
+    let (summaries, tasks) = load_summaries(&args.runs, args.only)?;
     let market = args.pricing.market()?;
     let outlook = market.outlook(&summaries, &options).map_err(|e| e.to_string())?;
     let text = match format {
-        Format::Text => outlook.to_text(),
+        Format::Text => outlook.to_text() + &tasks,
         Format::Json => outlook.to_json(),
         scheduler => render(&outlook.advice, scheduler),
     };
@@ -77,14 +77,16 @@ impl AdviseArgs {
 }
 
 /// The summaries that the selectors name. A single stored run with a name stands for its family: all stored runs of
-/// that name, unless `only` the named ones count.
-fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, String> {
+/// that name, unless `only` the named ones count. Of a job of many ranks also what to ask for task by task.
+fn load_summaries(selectors: &[String], only: bool) -> Result<(Vec<Summary>, String), String> {
     let mut summaries = Vec::new();
+    let mut tasks = String::new();
     let mut paths = Vec::new();
     for selector in selectors {
         if selector.ends_with(".json") {
             summaries.extend(read_json(selector)?);
         } else if let Some(job) = super::load::job(selector)? {
+            tasks += &job.request_text();
             summaries.push(job.summary);
         } else {
             paths.extend(store()?.select_all(selector).map_err(|e| e.to_string())?);
@@ -99,7 +101,7 @@ fn load_summaries(selectors: &[String], only: bool) -> Result<Vec<Summary>, Stri
         let run = Run::open(&path).map_err(|e| e.to_string())?;
         summaries.push(run.told_summary());
     }
-    Ok(summaries)
+    Ok((summaries, tasks))
 }
 
 fn store() -> Result<Store, String> {

@@ -105,6 +105,9 @@ fn ranks_are_merged_and_who_is_missing_or_was_killed_is_named() {
     let budget = room.finish(room.jobmeter(&["check", "job:4711", "--max-cpu-time", "1ms"]));
     assert_ne!(budget.code, 0, "a budget of 1 ms cannot hold");
     call(&room, &["compare", "job:4711", "job:4711/0"]);
+    let advice = text(&room, &["advise", "job:4711"]);
+    assert!(advice.contains("--ntasks=5 --ntasks-per-node=5"), "{advice}");
+    assert!(advice.contains("not every rank ended well"), "{advice}");
 
     call(&room, &["rm", "job:4711", "--force"]);
     assert!(room.store_files().is_empty() && !below.exists());

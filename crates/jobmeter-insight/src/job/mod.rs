@@ -6,6 +6,7 @@
 mod grid;
 mod nodes;
 mod ranks;
+mod request;
 mod text;
 mod total;
 

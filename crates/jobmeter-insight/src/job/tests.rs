@@ -153,3 +153,22 @@ fn hundreds_of_ranks_are_shortened_to_what_stands_out() {
     let text = job_text(&job);
     assert!(text.lines().count() < 30 && text.contains("\n150 ") && text.contains("of 200 ranks"), "{text}");
 }
+
+#[test]
+fn a_request_is_for_the_busiest_and_the_largest_task() {
+    let gib = 1 << 30;
+    let runs = [
+        rank(0, "a", 0, 100, 195, gib),
+        rank(1, "a", 0, 100, 50, gib / 2),
+        rank(2, "b", 0, 100, 50, gib / 2),
+        rank(3, "b", 0, 100, 50, gib / 2),
+    ];
+    let mut job = merged(&runs, &[&[1], &[1], &[1], &[1]]);
+    let text = job.request_text();
+    // 1.95 cores are two; 1.2 GiB are 1229 MiB, half of it for each core.
+    assert!(text.contains("--ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 --mem-per-cpu=615M"), "{text}");
+    assert!(text.contains("per node: 4 cores, 2458 MiB; the job on 2 nodes: 8 cores, 4916 MiB"), "{text}");
+    assert!(!text.contains("at least"), "{text}");
+    job.missing_ranks.push(4);
+    assert!(job.request_text().contains("--ntasks=5") && job.request_text().contains("at least"));
+}
