@@ -182,7 +182,8 @@ function duration(seconds) {
  * @param {number} seconds
  */
 function moment(seconds) {
-  if (seconds < 59.95) return duration(seconds);
+  if (seconds === 0) return '0 s';
+  if (seconds < 59.95) return format(seconds * 1e9, 'nanos', 'short');
   const whole = Math.round(seconds);
   const rest = `${two((whole / 60) % 60)}:${two(whole % 60)}`;
   return whole >= 3_600 ? `${Math.floor(whole / 3_600)}:${rest} h` : `${rest} min`;
