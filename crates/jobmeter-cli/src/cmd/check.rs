@@ -14,7 +14,7 @@ enum Format {
     Github,
 }
 
-/// The budgets themselves, for `check` and for `run`.
+// The budgets themselves, for `check` and for `run`. No doc comment: clap would make it the headline of their help.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Budgets")]
 pub(crate) struct BudgetArgs {

@@ -165,6 +165,7 @@ fn measure(
     let rows = Timepoints::new(look.machine, listing, started_unix_ns, track);
     let rows = Arc::new(Mutex::new(rows));
     supervisor.meter.add_sink(Box::new(rows.clone()));
+    supervisor.meter.read_machine_often();
     // The first interval begins here, not one interval later.
     supervisor.meter.tick();
     let outcome = supervisor.run();

@@ -8,7 +8,6 @@ use serde::Serialize;
 pub(crate) enum Format {
     Text,
     Json,
-    /// The first screen for pull requests and chats
     Markdown,
 }
 

@@ -2,9 +2,10 @@
 //! a run takes the job.
 
 use crate::help::slurm::Slurm;
-use crate::help::{JOBMETER, Room, Run, value};
+use crate::help::{JOBMETER, Room, Run, is_running, value};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Burns a known amount of CPU time and says at its end what `getrusage` counted, as the witness.
 const BURN: &str = "\
@@ -59,10 +60,23 @@ fn ranks_are_merged_and_who_is_missing_or_was_killed_is_named() {
         rank(&room, 1, 5, &burn),
         rank(&room, 2, 5, &["sh", "-c", "kill -9 $$"]),
         // The meter itself is killed: its record has no end.
-        rank(&room, 3, 5, &["sh", "-c", "sleep 0.1; kill -9 $PPID"]),
+        rank(
+            &room,
+            3,
+            5,
+            &["sh", "-c", "echo $$ > \"$0\"; sleep 0.1; kill -9 $PPID", &room.file("orphan.pid")],
+        ),
     ];
     for mut rank in ranks {
         rank.wait().expect("a rank");
+    }
+    // Its job ends a moment after it; until then the run still goes on.
+    let orphan = std::fs::read_to_string(room.path("orphan.pid")).expect("the number of the last job");
+    let orphan: u32 = orphan.trim().parse().expect("a number");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while is_running(orphan) {
+        assert!(Instant::now() < deadline, "process {orphan} does not end");
+        std::thread::sleep(Duration::from_millis(5));
     }
     let files = room.store_files();
     let below = room.path("store").join("jobs/slurm-4711.s0/0000");

@@ -18,6 +18,17 @@ const GUEST_PART: u64 = 8;
 /// The share of a guest is worked out anew this often: the program may need its descriptors later.
 const REVIEW_PERIOD_NS: u64 = 1_000_000_000;
 
+/// Below this limit every descriptor is needed to read the tree.
+const LEAST_TO_SPARE_FROM: u64 = 64;
+
+/// Whether a source that can be done without may keep a descriptor. An error says that it may not.
+pub(crate) fn spare_one() -> std::io::Result<()> {
+    match sys::descriptor_limit() {
+        limit if limit < LEAST_TO_SPARE_FROM => Err(std::io::Error::from_raw_os_error(libc::EMFILE)),
+        _ => Ok(()),
+    }
+}
+
 pub struct Descriptors {
     /// The process is somebody else's program, which measures itself: its limit is never raised.
     is_guest: bool,

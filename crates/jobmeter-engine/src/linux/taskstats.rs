@@ -43,6 +43,7 @@ pub(crate) struct ExitRecords {
 impl ExitRecords {
     /// Listens to all CPUs.
     pub(crate) fn open() -> io::Result<ExitRecords> {
+        crate::linux::descriptors::spare_one()?;
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: a fresh descriptor is ours to own.
         let socket = unsafe {

@@ -2,6 +2,7 @@
 //! records, which know CPU time and memory as well.
 
 use super::Meter;
+use crate::linux::descriptors;
 use crate::linux::exit_events::{ExitEvent, ExitEvents};
 use crate::linux::sys;
 use std::collections::HashMap;
@@ -36,7 +37,7 @@ pub(crate) struct Exits {
 
 impl Exits {
     pub(crate) fn open(&mut self) {
-        self.events = ExitEvents::open().ok();
+        self.events = descriptors::spare_one().and_then(|()| ExitEvents::open()).ok();
     }
 
     pub(crate) fn is_open(&self) -> bool {

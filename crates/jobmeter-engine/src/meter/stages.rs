@@ -135,6 +135,8 @@ pub(crate) struct MainIo {
 pub(crate) struct Machine {
     pub columns: SystemColumns,
     pub read_at_ns: Option<u64>,
+    /// It is read at most this often.
+    pub period_ns: u64,
     /// As last read; without any swap no process needs to be asked for its own.
     pub swap_total_bytes: Option<u64>,
     /// Processes and threads that were started on the machine since the run began, as last read.

@@ -11,8 +11,12 @@ use std::sync::atomic::Ordering;
 
 /// The machine is read at most this often: its files cost more than the job's, and its counters move in ticks of 10 ms.
 const SYSTEM_PERIOD_NS: u64 = 240_000_000;
-/// Inside a program that asks for readings, whose rows of a tenth of a second are all to hold the machine.
-const SYSTEM_PERIOD_INSIDE_NS: u64 = 90_000_000;
+/// For a program that asks for readings: its rows of a tenth of a second are all to hold the machine.
+const SYSTEM_PERIOD_OFTEN_NS: u64 = 90_000_000;
+
+pub(super) fn machine_period_ns(often: bool) -> u64 {
+    if often { SYSTEM_PERIOD_OFTEN_NS } else { SYSTEM_PERIOD_NS }
+}
 
 /// At the end a reading that is younger than this is as good as a new one: its files are read one after the
 /// other, which itself takes a part of that time.
@@ -204,11 +208,8 @@ impl Meter {
 
     fn read_machine_and_publish(&mut self, now_ns: u64, depth: Depth) {
         let is_last = depth == Depth::Last;
-        let period_ns = match self.target {
-            _ if is_last => FRESH_NS,
-            Target::Own => SYSTEM_PERIOD_INSIDE_NS.max(self.clock.interval_ns / 2),
-            _ => SYSTEM_PERIOD_NS.max(self.clock.interval_ns / 2),
-        };
+        let period_ns =
+            if is_last { FRESH_NS } else { self.machine.period_ns.max(self.clock.interval_ns / 2) };
         if self.machine.read_at_ns.is_none_or(|at_ns| now_ns >= at_ns + period_ns) {
             self.machine.read_at_ns = Some(now_ns);
             self.machine.columns.read(&mut self.out.row, now_ns, is_last);

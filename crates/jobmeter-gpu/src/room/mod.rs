@@ -51,6 +51,8 @@ struct State {
     /// Number of the answer in `told`.
     seen: u64,
     lost: Option<String>,
+    /// We have ended it ourselves: that it is gone says nothing.
+    is_stopped: bool,
     bytes: Vec<u8>,
 }
 
@@ -92,7 +94,7 @@ impl Room {
                 None => state.lost = Some("the process of the GPU driver answers in disorder".to_owned()),
             }
         }
-        if state.lost.is_none() {
+        if state.lost.is_none() && !state.is_stopped {
             state.lost = self.end();
         }
         if state.told.reason.is_none() {
@@ -186,6 +188,7 @@ impl Link for Room {
 
     fn stop(&self, _patience: Duration) -> View {
         let view = self.view();
+        self.lock().is_stopped = true;
         self.end_it();
         view
     }

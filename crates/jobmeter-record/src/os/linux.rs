@@ -24,9 +24,15 @@ pub(crate) fn random_bits() -> Option<u64> {
     (got == bytes.len() as libc::c_long).then(|| u64::from_ne_bytes(bytes))
 }
 
-/// Whether the process that wrote a run on this host still exists.
+/// Whether the process of a run on this host still runs. One that has ended and that nobody has reaped does not.
 pub(crate) fn is_running_here(host: &str, pid: i32) -> bool {
-    host == host_name() && Pid::new(pid).is_some_and(control::exists)
+    host == host_name() && Pid::new(pid).is_some_and(|pid| control::exists(pid) && !is_zombie(pid))
+}
+
+fn is_zombie(pid: Pid) -> bool {
+    let stat = std::fs::read(format!("/proc/{}/stat", pid.get())).unwrap_or_default();
+    let name_end = stat.iter().rposition(|byte| *byte == b')').unwrap_or(0);
+    matches!(stat.get(name_end + 2), Some(b'Z' | b'X'))
 }
 
 fn host_name() -> String {

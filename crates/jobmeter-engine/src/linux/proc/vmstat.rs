@@ -1,7 +1,7 @@
 //! `/proc/vmstat`: what the whole machine has mapped of files, and the huge pages that it has given out.
 
 use super::scan::{keyed, lines};
-use crate::linux::sys;
+use crate::linux::{descriptors, sys};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Pages of the whole machine.
@@ -41,6 +41,7 @@ impl VmStat {
     /// `None` where it cannot be read.
     pub(crate) fn pages(&mut self) -> Option<Pages> {
         if self.file.is_none() {
+            descriptors::spare_one().ok()?;
             self.file = Some(sys::open_read(c"/proc/vmstat").ok()?);
         }
         let text = sys::pread_all(self.file.as_ref()?.as_raw_fd(), &mut self.buffer).ok()?;
