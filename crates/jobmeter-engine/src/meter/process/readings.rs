@@ -1,0 +1,164 @@
+//! What was last read of a process, as the account takes it.
+
+use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
+use crate::account::ended::{CopyReadings, LastReadings};
+use crate::account::peaks::Living;
+use crate::account::reading::{ProcessReading, Waited};
+use crate::account::sharing::MemoryReading;
+use crate::linux::proc::stat;
+use crate::linux::sys;
+use std::os::fd::AsRawFd;
+
+impl Process {
+    /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date.
+    pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
+        let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
+        is_fresh.then(|| Living {
+            pid: self.id.pid,
+            parent_pid: self.parent_pid,
+            is_main: self.is_main,
+            is_copy: self.stat.is_forked_copy() && !self.is_main,
+            anon_bytes: self.rss_bytes.saturating_sub(self.rss_file_bytes),
+            anon_at_birth_bytes: self.anon_at_birth_bytes,
+            max_rss_bytes: self.max_rss_bytes,
+            min_file_bytes: self.min_file_bytes,
+            max_file_bytes: self.max_file_bytes,
+            mark_bytes: self.peak_rss_bytes,
+            faults: self.stat.faults(),
+            faults_since: self.stat.faults().saturating_sub(self.faults_at_full),
+        })
+    }
+
+    /// What bounds its memory now that it has ended. `mark_bytes` is its final mark where that is known, `faults` all of
+    /// its page faults; `parent_lives` says that its parent still has what a forked copy shares.
+    pub(crate) fn last_readings(
+        &self,
+        mark_bytes: Option<u64>,
+        faults: Option<u64>,
+        parent_lives: bool,
+    ) -> LastReadings {
+        let is_copy = self.stat.is_forked_copy() && !self.is_main && parent_lives;
+        LastReadings {
+            final_mark_bytes: mark_bytes,
+            read_mark_bytes: self.peak_rss_bytes,
+            faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
+            copy: faults.filter(|_| is_copy).map(|faults| CopyReadings {
+                faults,
+                faults_after: faults.saturating_sub(self.faults_at_full),
+                rss_bytes: self.max_rss_bytes,
+            }),
+            file_bytes: if is_copy {
+                self.max_file_bytes
+            } else {
+                self.min_file_bytes.min(self.max_file_bytes)
+            },
+        }
+    }
+
+    /// A full tick has bounded its memory: the next interval begins.
+    pub(crate) fn begin_interval(&mut self) {
+        self.max_rss_bytes = self.rss_bytes;
+        (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
+        self.faults_at_full = self.stat.faults();
+        self.is_end_bounded = self.is_zombie();
+    }
+
+    /// Its end was bounded when a full tick found it a zombie.
+    pub(crate) fn is_end_bounded(&self) -> bool {
+        self.is_end_bounded
+    }
+
+    /// Reads the page faults of waited-for children anew, and nothing else: the other counters of `stat` must stay in
+    /// step with those of the children, which were read earlier.
+    pub(crate) fn read_waited_faults(&mut self, buffer: &mut [u8]) {
+        let read = match &self.stat_file {
+            Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
+            None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
+        };
+        let stat = read.ok().and_then(|length| stat::parse(&buffer[..length]));
+        if let Some(stat) = stat.filter(|stat| stat.start_ticks == self.id.start_ticks) {
+            self.waited_faults = self.waited_faults.max(stat.children_faults());
+        }
+    }
+
+    /// Its memory as last read, for the account.
+    pub(crate) fn memory_reading(&self, scale: Scale) -> MemoryReading {
+        MemoryReading {
+            is_main: self.is_main,
+            is_copy: self.stat.is_forked_copy() && !self.is_main,
+            rss_bytes: self.rss_bytes,
+            file_bytes: self.rss_file_bytes.min(self.rss_bytes),
+            anon_at_birth_bytes: self.anon_at_birth_bytes,
+            rollup: self.rollup.map(|last| last.rollup),
+            rollup_cost_ns: self.rollup_cost_ns(),
+            unshared_at_most_bytes: self.unshared_at_most_bytes(scale),
+        }
+    }
+
+    /// Inherited pages that it may have made its own since the last rollup: each takes a fault, and each fault
+    /// takes time.
+    fn unshared_at_most_bytes(&self, scale: Scale) -> u64 {
+        let faults = self.stat.faults_minor.saturating_sub(self.faults_at_rollup);
+        let unread_ns =
+            if self.cpu_at_stat_ns == NEVER { self.cpu_ns } else { self.cpu_ns - self.cpu_at_stat_ns };
+        let unknown = unread_ns / SHORTEST_FAULT_NS;
+        (faults + unknown) * scale.page_bytes
+    }
+
+    /// What a rollup would cost: 15 µs per megabyte of small pages, or less where the last one was cheaper
+    /// (huge pages). A first read of a small process says little about a large one.
+    pub fn rollup_cost_ns(&self) -> u64 {
+        let by_size_ns = 40_000 + self.rss_bytes / 1_000_000 * 15_000;
+        let by_last_ns = self.rollup.map(|last| {
+            let grown = self.rss_bytes as f64 / last.rollup.rss_bytes.max(1) as f64;
+            (last.cost_ns as f64 * grown.max(0.1)) as u64 + 5_000
+        });
+        by_last_ns.map_or(by_size_ns, |by_last_ns| by_last_ns.min(by_size_ns))
+    }
+
+    /// What it has got from the children that it waited for.
+    pub(crate) fn waited(&self, scale: Scale) -> Waited {
+        Waited {
+            user_ns: self.stat.children_user_ticks * scale.tick_ns,
+            system_ns: self.stat.children_system_ticks * scale.tick_ns,
+            faults_minor: self.stat.children_faults_minor,
+            faults_major: self.stat.children_faults_major,
+        }
+    }
+
+    /// Whether any child was ever waited for: every process that ever ran has faulted at least once.
+    pub fn has_waited(&self) -> bool {
+        self.stat.children_faults_minor > 0
+    }
+
+    /// The kernel-mode part of `cpu_ns`, by the proportion that `stat` shows: a guess.
+    pub fn system_ns(&self) -> u64 {
+        let (user_ticks, system_ticks) = (self.stat.user_ticks, self.stat.system_ticks);
+        ProcessReading { cpu_ns: self.cpu_ns, user_ticks, system_ticks, ..ProcessReading::default() }
+            .system_ns()
+    }
+
+    /// Its counters, as last read.
+    pub(crate) fn reading(&self, scale: Scale) -> ProcessReading {
+        ProcessReading {
+            pid: self.id.pid,
+            parent_pid: self.parent_pid,
+            is_main: self.is_main,
+            cpu_ns: self.cpu_ns,
+            user_ticks: self.stat.user_ticks,
+            system_ticks: self.stat.system_ticks,
+            waited: self.waited(scale),
+            io: self.io,
+            io_is_refused: self.io_is_refused,
+            faults_minor: self.stat.faults_minor,
+            faults_major: self.stat.faults_major,
+            switches: self.switches,
+            ignores_children: self.ignores_children,
+        }
+    }
+
+    /// At the end of a tick: see `waited_before`.
+    pub(crate) fn remember_waited(&mut self, scale: Scale) {
+        self.waited_before = [self.waited(scale), self.waited_before[0]];
+    }
+}
