@@ -190,6 +190,27 @@ fn panfrost_has_no_address_and_counts_time_beside_cycles() {
 }
 
 #[test]
+fn panthor_has_one_engine_of_its_own_name_and_memory_of_the_driver_beside() {
+    // Of Linux 6.13: one queue for everything, and the driver's own memory under keys of its own.
+    let text = |ms: u64| {
+        format!(
+            "pos:\t0\ndrm-driver:\tpanthor\ndrm-client-id:\t10\ndrm-engine-panthor:\t{} ns\n\
+             drm-cycles-panthor:\t94439687187\ndrm-maxfreq-panthor:\t1000000000 Hz\n\
+             drm-curfreq-panthor:\t1000000000 Hz\npanthor-resident-memory:\t10396 KiB\n\
+             panthor-active-memory:\t10396 KiB\ndrm-total-memory:\t16 MiB\ndrm-shared-memory:\t0\n\
+             drm-active-memory:\t9 MiB\ndrm-resident-memory:\t12 MiB\ndrm-purgeable-memory:\t0\n",
+            ms * 1_000_000
+        )
+    };
+    let texts = [text(0), text(30)];
+    let mut rig = Rig::with_sys("panthor", "drm/panthor");
+    let run = run(&mut rig, &texts.each_ref().map(String::as_str), &json!({}));
+    assert_eq!(value(first(&run), MEMORY[0]), (12 * MIB) as f64);
+    let most = value(first(&run), BUSY[0]);
+    assert!((50_000.0..900_000.0).contains(&most), "{most}");
+}
+
+#[test]
 fn i915_with_guc_tells_memory_and_no_use() {
     let text = client(
         "i915",
