@@ -101,8 +101,12 @@ fn number(figure: Option<&Figure>) -> Option<f64> {
 
 /// The upper bound where there is one: a sampled peak can be too low, and being too low is what kills jobs.
 fn upper(figure: &Figure) -> Option<f64> {
-    let value = number(Some(figure))?;
-    Some(figure.upper.map_or(value, |bound| bound.as_f64().max(value)))
+    let bound = figure.upper.map(|bound| bound.as_f64());
+    match number(Some(figure)) {
+        Some(value) => Some(bound.map_or(value, |bound| bound.max(value))),
+        // It ended before it could be read, and still cannot have had more than this.
+        None => bound,
+    }
 }
 
 /// What a limit counts besides resident memory: files in tmpfs, memfd and the like, at most.

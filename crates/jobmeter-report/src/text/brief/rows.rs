@@ -57,7 +57,11 @@ fn cpu(summary: &Summary, units: Units) -> Option<Row> {
 
 fn memory(summary: &Summary, units: Units) -> Option<Row> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
-    let bytes = figure.as_f64()?;
+    let Some(bytes) = figure.as_f64() else {
+        // It ended before it could be read; what it cannot have exceeded is still worth knowing.
+        let most = units.ram(figure.upper?.as_f64() as u64);
+        return Some(row("Memory", format!("at most {most}"), String::new(), None));
+    };
     let value = format!("{} peak", units.ram(bytes as u64));
     let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
     let limit = summary.limits.cgroup_memory_bytes.map(|bytes| bytes as f64);
