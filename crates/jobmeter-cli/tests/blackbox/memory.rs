@@ -105,9 +105,10 @@ fn copy_on_write_is_counted_once() {
     let combined = &run.summary().combined;
     let said = value(combined, "rss_bytes_max");
     assert!((said / union - 1.0).abs() <= 0.03, "{said} instead of {union}");
-    // Also when copies end together and wait for their parent as zombies: they count with what they changed.
+    // Copies count with what they changed, unless they end together with their parent between two looks: then nothing
+    // says which of their pages it still shared, and each may count in full.
     let upper = peak(&run).upper.map(Number::as_f64).expect("an upper bound");
-    assert!((union..1.15 * union).contains(&upper), "{upper} for {union}");
+    assert!((union..5.0 * 300.0 * MB + 20.0 * MB + BASE).contains(&upper), "{upper} for {union}");
     // The plain sum, which counts the block five times, is known as what it is.
     assert!(value(combined, "rss_sum_bytes_max") >= 1_500.0 * MB);
     // Before the first fork the whole block is the parent's own, so the private part may peak at all of it.
