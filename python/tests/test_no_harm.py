@@ -69,10 +69,12 @@ def body():
         tracker.stop()
 """,
     "gpu_tracker": """
+import time
 from jobmeter.compat.gpu_tracker import Tracker
 def body():
     with Tracker(tracking_file="tracking.csv", sleep_time=0.1):
         fill_disk()
+        time.sleep(0.5)  # rows come every tenth of a second; without one there is nothing to write, and to warn of
         if fails: raise KeyError("mine")
 """,
     "gpu_tracker's sub-tracker": """
