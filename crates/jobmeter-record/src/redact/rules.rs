@@ -298,7 +298,7 @@ pub(super) const SHAPES: &[Shape] = &[
     dense("pul-", 40, ""),             // Pulumi
     dense("EZAK", 50, ""),             // EasyPost
     dense("sl.", 60, "_-"),            // Dropbox
-    dense("cio", 32, ""),              // crates.io
+    dense("cio", 32, ""),              // the Rust registry
     dense("AAAAA", 80, "%"),           // Twitter bearer
     dense("CFPAT-", 40, "_-"),         // Contentful
     dense("ops_eyJ", 60, "_-="),       // 1Password
