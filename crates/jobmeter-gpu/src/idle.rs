@@ -90,7 +90,7 @@ fn state(snapshot: &GpuSnapshot, index: usize) -> State {
         (Some(_), _) => State::Busy,
         // Where nobody computes, the job does not.
         (None, Some(0)) => State::Idle,
-        // NVML lists whoever has a context: who is not listed does not compute.
+        // NVML lists every process with a context: one that is not listed does not compute.
         (None, _) if device.driver == "nvml" && job.memory_bytes == Some(0) => State::Idle,
         (None, _) => State::Unknown,
     }

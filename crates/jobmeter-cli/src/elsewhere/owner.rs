@@ -1,4 +1,4 @@
-//! Whose a file is cannot be told here, so the settings of the working directory are left alone.
+//! The owner of a file is not known on this system, so settings in the working directory are not read.
 
 use crate::trust::Found;
 use std::fs::File;

@@ -182,9 +182,9 @@ impl Moment {
 pub(crate) enum UpperSource {
     /// High-water marks of all processes that lived together.
     Marks,
-    /// The same, with the largest mark of all in place of those that nobody read.
+    /// The same; a process whose mark was not read counts with the largest mark of any process.
     LargestMark,
-    /// The same, with page faults in place of marks that nobody read.
+    /// The same; a process whose mark was not read counts with what its page faults can have mapped.
     Faults,
     /// The peak of the job's own cgroup.
     Group,

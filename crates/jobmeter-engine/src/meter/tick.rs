@@ -172,7 +172,7 @@ impl Meter {
         let follower = &mut self.witnesses.follower;
         let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
         self.tree.discover(now_ns, self.clock.interval_ns, &mut self.changes.born, &mut breathe);
-        // Once more: whoever was born since must be known before it is told of.
+        // Scan again: a process that started meanwhile must be in the tree before an event names it.
         self.follow_events(false);
         self.note_born(now_ns, is_first);
         self.note_renamed(t_ns);
@@ -246,7 +246,7 @@ impl Meter {
     }
 
     /// The bytes of main alone: only needed once it has waited for children. As long as it waits for no more of them,
-    /// they grow as its whole account does; else its threads are asked, which is dear.
+    /// they grow as its whole account does; otherwise each of its threads is read, which is expensive.
     fn read_main_io(&mut self, now_ns: u64, is_last: bool) {
         let main_pid = self.main_pid();
         let period_ns = self.slow_period_ns();

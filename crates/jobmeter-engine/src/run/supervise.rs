@@ -105,8 +105,7 @@ impl<'job> Supervisor<'job> {
         }
         let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
-        // A group of the job's own starts at nought.
-        // A group of the job's own starts at nought.
+        // The counters of a group that was made for the job start at 0.
         let counts_memory = group.as_ref().is_some_and(JobGroup::counts_memory);
         let oom_kills_before = counts_memory.then_some(0);
         let limits = job_limits(&membership);

@@ -216,7 +216,7 @@ fn ring(bell: RawFd) {
     unsafe { libc::send(bell, [1u8].as_ptr().cast(), 1, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) };
 }
 
-/// By the number of folders in `/proc/self/task`; where that cannot be told, `false`.
+/// Counts the folders in `/proc/self/task`; `false` where they cannot be read.
 fn is_single_threaded() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self/task").is_ok_and(|folder| folder.nlink() == 3)
