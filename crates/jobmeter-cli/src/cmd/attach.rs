@@ -40,7 +40,9 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     crate::platform::streams::survive_write_errors();
     let limits = job_limits(&Membership::read(Path::new("/"), &args.pid.to_string()));
     let job = args.measure.job.of_process(args.pid);
-    let info = args.measure.info(Mode::Attach, &attach::command_of(args.pid), args.pid, job, &limits);
+    let command = attach::command_of(args.pid);
+    let started_unix_ns = watch.meter.started_unix_ns();
+    let info = args.measure.info(Mode::Attach, &command, args.pid, job, &limits, started_unix_ns);
     let gpus = args.measure.gpu.start(GpuJob::Attached(args.pid));
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {

@@ -12,7 +12,6 @@ use jobmeter_compat::sub_track::{CompareOptions, Comparison, analyze};
 use jobmeter_compat::{
     CompatError, Look, Machine, Timepoints, Track, check_tracking_path, combine, help, usage,
 };
-use jobmeter_engine::linux::sys::realtime_ns;
 use jobmeter_engine::run::job::{Job, LaunchError, RunOptions};
 use jobmeter_engine::run::spawn::SpawnError;
 use jobmeter_engine::run::supervise::{Outcome, Supervisor};
@@ -147,7 +146,7 @@ fn measure(
     mut look: Look,
     destination: &Destination,
 ) -> Result<(), CompatError> {
-    let started_unix_ns = realtime_ns().saturating_sub(supervisor.meter.elapsed_ns());
+    let started_unix_ns = supervisor.meter.started_unix_ns();
     let info = RunInfo {
         mode: Mode::Run,
         pid: supervisor.pid().get(),

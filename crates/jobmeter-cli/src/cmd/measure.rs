@@ -138,8 +138,8 @@ impl MeasureArgs {
         pid: i32,
         job: Option<JobInfo>,
         limits: &Limits,
+        started_unix_ns: u64,
     ) -> RunInfo {
-        let started_unix_ns = jobmeter_engine::linux::sys::realtime_ns();
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let tags: BTreeMap<String, String> = self.tags.iter().cloned().collect();
         let (host, kernel) = names();

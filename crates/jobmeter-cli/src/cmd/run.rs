@@ -152,8 +152,10 @@ fn command_of(args: &RunArgs) -> Result<Vec<OsString>, String> {
 fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, SpawnError> {
     let mut supervisor = Supervisor::new(job)?;
     let limits = supervisor.limits().clone();
+    let started_unix_ns = supervisor.meter.started_unix_ns();
+    let pid = supervisor.pid().get();
     let info =
-        args.measure.info(Mode::Run, command, supervisor.pid().get(), args.measure.job.of_ours(), &limits);
+        args.measure.info(Mode::Run, command, pid, args.measure.job.of_ours(), &limits, started_unix_ns);
     let gpus = args.measure.gpu.start(GpuJob::Started);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {

@@ -196,6 +196,12 @@ impl Meter {
         sys::monotonic_ns().saturating_sub(self.clock.started_ns)
     }
 
+    /// When the measurement began, by the clock on the wall: what the job itself stamps with that clock is never
+    /// before it.
+    pub fn started_unix_ns(&self) -> u64 {
+        sys::realtime_ns().saturating_sub(self.elapsed_ns())
+    }
+
     pub fn process_count(&self) -> usize {
         self.tree.processes.len()
     }

@@ -2,7 +2,7 @@
 //! descriptors into reused buffers.
 
 use super::scan::{Numbers, keyed, lines, number};
-use crate::linux::sys;
+use crate::linux::{descriptors, sys};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -69,8 +69,9 @@ pub struct Traffic {
 
 /// The open descriptors and the last reading.
 pub struct SystemProbe {
-    /// Opened by the first reading of all.
+    /// Opened by the first reading of all. None of them is kept where descriptors are few.
     files: Option<[Option<OwnedFd>; 8]>,
+    keeps_files: bool,
     buffer: Vec<u8>,
     pub reading: SystemReading,
     root: PathBuf,
@@ -92,6 +93,7 @@ impl SystemProbe {
     pub fn open(root: &Path) -> SystemProbe {
         SystemProbe {
             files: None,
+            keeps_files: false,
             buffer: Vec::with_capacity(8192),
             reading: SystemReading::default(),
             root: root.to_owned(),
@@ -101,6 +103,7 @@ impl SystemProbe {
     /// The last reading stays.
     pub fn close(&mut self) {
         self.files = Some(Default::default());
+        self.keeps_files = true;
         self.buffer = Vec::new();
     }
 
@@ -127,14 +130,16 @@ impl SystemProbe {
 
     /// Reads everything anew into `reading`.
     pub fn read(&mut self) {
-        let files = self.files.get_or_insert_with(|| FILES.map(|path| open(&self.root, path)));
+        let files = self.files.get_or_insert_with(|| {
+            self.keeps_files = descriptors::spare_one().is_ok();
+            if self.keeps_files { FILES.map(|path| open(&self.root, path)) } else { Default::default() }
+        });
         let mut reading = std::mem::take(&mut self.reading);
-        for (index, file) in files.iter().enumerate() {
-            let Some(text) =
-                file.as_ref().and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok())
-            else {
-                continue;
-            };
+        for (index, kept) in files.iter().enumerate() {
+            let opened = if self.keeps_files { None } else { open(&self.root, FILES[index]) };
+            let file = kept.as_ref().or(opened.as_ref());
+            let text = file.and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok());
+            let Some(text) = text else { continue };
             match index {
                 0 => parse_stat(text, &mut reading),
                 1 => reading.memory = parse_meminfo(text),
