@@ -59,6 +59,8 @@ test-rust: ## unit, property and black-box tests, and the examples in the docs
 	$(CARGO) test --workspace --doc --locked --quiet
 	@# The commands that the pages show do what they say.
 	$(PYTHON) tools/site/run_commands.py target/debug/jobmeter docs/*.md README.md
+	@# So do those of the help and of the manual.
+	$(PYTHON) tools/site/help_examples.py target/debug/jobmeter
 
 wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)

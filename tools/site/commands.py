@@ -15,14 +15,16 @@ installed the manual.
 
 
 def page(jobmeter: str) -> str:
-    overview = help_of(jobmeter)
-    # The subcommands stand indented by two under their heading.
-    listed = overview.split("Commands:\n", 1)[1].split("\n\n", 1)[0]
-    names = [name for name in re.findall(r"^  ([a-z-]+)", listed, re.MULTILINE) if name != "help"]
-    parts = [INTRODUCTION, f"```text\n{overview}```\n"]
-    for name in names:
+    parts = [INTRODUCTION, f"```text\n{help_of(jobmeter)}```\n"]
+    for name in names(jobmeter):
         parts.append(f"\n## jobmeter {name}\n\n```text\n{help_of(jobmeter, name)}```\n")
     return "".join(parts)
+
+
+def names(jobmeter: str) -> list[str]:
+    """The subcommands, which stand indented by two under their heading."""
+    listed = help_of(jobmeter).split("Commands:\n", 1)[1].split("\n\n", 1)[0]
+    return [name for name in re.findall(r"^  ([a-z-]+)", listed, re.MULTILINE) if name != "help"]
 
 
 def help_of(jobmeter: str, *words: str) -> str:

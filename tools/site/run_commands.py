@@ -75,7 +75,7 @@ def run(script: str, folder: Path, jobmeter: Path) -> subprocess.CompletedProces
     preamble = 'sleep 60 & PID=$!; export PID\n'
     script = preamble + script + "kill $PID\n"
     return subprocess.run(
-        [*inside, "sh", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        [*inside, "bash", "-o", "pipefail", "-c", script], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE, text=True, timeout=120,
     )
 

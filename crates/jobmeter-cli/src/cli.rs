@@ -14,11 +14,12 @@ Examples:
   jobmeter attach 4312 --duration 1m
   jobmeter show last
   jobmeter report last -o report.html
+  jobmeter compare 'base:*' 'new:*'
 
 jobmeter --version --json says which version this is, and of which formats.
 
-Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure, 126 not executable,
-127 not found.";
+Exit codes: those of the job; 128+n after signal n; 124 time limit, 125 our own failure,
+126 not executable, 127 not found.";
 
 #[derive(Debug, Parser)]
 #[command(name = "jobmeter", version, about = "The meter for compute jobs", after_help = EXAMPLES, max_term_width = 100)]
@@ -55,7 +56,7 @@ enum Command {
     Export(cmd::export::ExportArgs),
     /// Compare runs, or sets of runs, figure by figure
     Compare(cmd::compare::CompareArgs),
-    /// Put recorded runs to budgets
+    /// Check recorded runs against budgets
     Check(cmd::check::CheckArgs),
     /// Efficiency of a job, as Slurm's seff prints it
     Seff(cmd::seff::SeffArgs),
@@ -63,9 +64,9 @@ enum Command {
     Host(cmd::host::HostArgs),
     /// The command line of gpu-tracker (also when this program is called by that name)
     GpuTracker(cmd::gpu_tracker::GpuTrackerArgs),
-    /// Completions for bash, zsh or fish
+    /// Print the script that completes jobmeter's commands and options in a shell
     Completions(cmd::completions::CompletionsArgs),
-    /// The manual page
+    /// Print the manual pages, or write them into a folder
     Man(cmd::completions::ManArgs),
 }
 

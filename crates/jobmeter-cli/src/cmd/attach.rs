@@ -2,6 +2,7 @@
 
 use super::gpu::GpuJob;
 use super::measure::MeasureArgs;
+use super::notify::Notice;
 use crate::config::Settings;
 use crate::platform::leave::{self, Ending};
 use crate::say::say;
@@ -64,5 +65,6 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     if no_gpu && args.measure.verbose {
         args.measure.gpu.none_found().iter().for_each(|text| say(text));
     }
+    args.measure.notice(&summary).into_iter().for_each(Notice::send);
     Ok(0)
 }

@@ -66,21 +66,24 @@ impl BudgetArgs {
   125  jobmeter itself failed
 
 Examples:
-  jobmeter check run.json --max-ram 8GiB --max-time 10m
-  jobmeter check run.json --baseline runs/main --tolerance 5% -f github")]
+  jobmeter check last --max-ram 8GiB --max-time 10m
+  jobmeter check 'new:*' --baseline 'base:*' --tolerance 300%
+  jobmeter check summary.json --max-ram 8GiB -f github
+  jobmeter check last --max-time 1us    # exits with 123")]
 pub(crate) struct CheckArgs {
-    /// Runs to check
+    /// Runs to check: one, or sets of them such as 'new:*', tag:k=v, job:ID or a folder
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Take time, CPU time and peak memory of these runs (their median) as budgets
+    /// Take time, CPU time and peak memory of these runs, such as 'base:*', as budgets: their median
     #[arg(long, value_name = "RUNS")]
     baseline: Vec<String>,
     /// So much more than the baseline is still fine
     #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = parse_ratio)]
     tolerance: f64,
-    /// Take "cannot exclude" for undecided
+    /// Take "cannot exclude" for undecided: exit with 122
     #[arg(long)]
     strict: bool,
+    /// How to write it
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
     #[command(flatten)]

@@ -4,7 +4,16 @@ use super::out;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "The shell loads the script when it starts, from the folder that it looks in.
+
+Examples:
+  jobmeter completions bash > ~/.local/share/bash-completion/completions/jobmeter
+  jobmeter completions zsh > ~/.zfunc/_jobmeter
+  jobmeter completions fish > ~/.config/fish/completions/jobmeter.fish
+
+zsh looks in ~/.zfunc where ~/.zshrc says: fpath+=~/.zfunc; autoload -U compinit; compinit")]
 pub(crate) struct CompletionsArgs {
+    /// The shell that reads the script
     shell: clap_complete::Shell,
 }
 
@@ -15,8 +24,14 @@ pub(crate) fn main(args: CompletionsArgs) -> Result<u8, String> {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Without --into all pages go to standard output, one after the other.
+
+Examples:
+  jobmeter man > jobmeter.1
+  jobmeter man --into ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// Write each page as a file into this folder, as packages have them: jobmeter.1, jobmeter-run.1 and so on
+    /// Write each page as a file into this folder, which is made where it is missing: jobmeter.1,
+    /// jobmeter-run.1 and so on
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 }
@@ -38,6 +53,8 @@ pub(crate) fn man(args: ManArgs) -> Result<u8, String> {
         let whole: Vec<u8> = pages.into_iter().flat_map(|(_, text)| text).collect();
         return out::print(&String::from_utf8_lossy(&whole));
     };
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
     for (name, text) in pages {
         let path = folder.join(format!("{name}.1"));
         std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;

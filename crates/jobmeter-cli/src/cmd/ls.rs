@@ -18,10 +18,10 @@ pub(crate) struct LsArgs {
     /// Only runs with this tag, or with this value of it
     #[arg(long, value_name = "K[=V]")]
     tag: Vec<String>,
-    /// Only runs that began at or after this moment: 2026-11-15, 2026-11-15T22:00, or 7d ago
+    /// Only runs that began at or after this moment: 2026-11-15, 2026-11-15T22:00, or so long ago, as 7d
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Only runs that began at or before this moment
+    /// Only runs that began at or before this moment, written as for --since
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Only runs with this exit code, or `failed`, or `running`

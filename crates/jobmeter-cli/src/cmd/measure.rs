@@ -1,6 +1,7 @@
 //! What `run` and `attach` have in common: options, the record, and where the summary goes.
 
 use super::first_screen::{self, View};
+use super::notify::Notice;
 use super::values::{Format, parse_cores, parse_interval, parse_record_limit};
 use super::{out, terminal};
 use crate::config::Settings;
@@ -67,8 +68,13 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "UNITS", help_heading = "Output")]
     pub(crate) units: Option<Units>,
 
+    /// Shell command to run at the end, with the summary as JSON on its input; it is waited for 10 s at most and
+    /// never changes the exit code
+    #[arg(long, value_name = "CMD", value_parser = parse_notify, help_heading = "Output")]
+    pub(crate) notify: Option<String>,
+
     /// Name of the run, to find it again and to compare it
-    #[arg(long, value_name = "NAME", help_heading = "Record")]
+    #[arg(long, value_name = "NAME", value_parser = parse_name, help_heading = "Record")]
     pub(crate) name: Option<String>,
     /// Tag of the run (may be given often)
     #[arg(long = "tag", value_name = "K=V", value_parser = parse_tag, help_heading = "Record")]
@@ -88,6 +94,20 @@ pub(crate) struct MeasureArgs {
     /// From the configuration.
     #[arg(skip)]
     store: Option<PathBuf>,
+}
+
+fn parse_name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("a name holds at least one letter; leave --name out for a run without one".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn parse_notify(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("there is no command in it; write one such as --notify 'mail -s done me'".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn parse_tag(text: &str) -> Result<(String, String), String> {
@@ -227,6 +247,11 @@ impl MeasureArgs {
                 say(&format!("jobmeter: recorded in {}", shown(&record.path)));
             }
         }
+    }
+
+    /// What `--notify` will be told, where it was given.
+    pub(crate) fn notice(&self, summary: &Summary) -> Option<Notice> {
+        Notice::new(self.notify.as_deref()?, summary)
     }
 
     fn render(

@@ -27,6 +27,8 @@ pub(crate) mod ls;
 pub(crate) mod mark;
 #[cfg(target_os = "linux")]
 pub(crate) mod measure;
+#[cfg(target_os = "linux")]
+pub(crate) mod notify;
 pub(crate) mod out;
 pub(crate) mod phases_from;
 pub(crate) mod plot;

@@ -4,14 +4,17 @@ use jobmeter_model::units::parse_duration_ns;
 use jobmeter_record::{PruneRule, id, listing};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "With both limits a run goes only when it is beyond both. Running runs stay.
+#[command(
+    after_help = "One limit is needed, so that nothing goes by mistake. With both, a run goes only when it is beyond
+both. Running runs stay.
 
 Examples:
   jobmeter prune --keep 100
-  jobmeter prune --older-than 30d --dry-run")]
+  jobmeter prune --older-than 30d --dry-run"
+)]
 pub(crate) struct PruneArgs {
     /// Keep the newest N runs
-    #[arg(long, value_name = "N", required_unless_present = "older_than")]
+    #[arg(long, value_name = "N")]
     keep: Option<usize>,
     /// Remove runs that began longer ago than this: 30d, 12h
     #[arg(long, value_name = "AGE")]
@@ -22,6 +25,9 @@ pub(crate) struct PruneArgs {
 }
 
 pub(crate) fn main(args: PruneArgs) -> Result<u8, String> {
+    if args.keep.is_none() && args.older_than.is_none() {
+        return Err("prune needs a limit; write --keep 100, or --older-than 30d, or both".to_owned());
+    }
     let store = crate::config::store()?;
     let started_before_unix_ns = match &args.older_than {
         Some(age) => {

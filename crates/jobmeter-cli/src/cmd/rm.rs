@@ -3,7 +3,7 @@
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   jobmeter rm last
-  jobmeter rm 20261115T2202 'name:scratch*'")]
+  jobmeter rm last~2 'name:scratch*'")]
 pub(crate) struct RmArgs {
     /// Runs: `last`, `last~2`, the beginning of an id, `name:N`, a set such as `name:N*` or `N:*`
     #[arg(required = true, value_name = "RUN")]

@@ -3,6 +3,7 @@
 use super::check::BudgetArgs;
 use super::gpu::GpuJob;
 use super::measure::MeasureArgs;
+use super::notify::Notice;
 use crate::config::Settings;
 use crate::platform::leave::{self, Ending};
 use crate::say::say;
@@ -28,6 +29,7 @@ const USUAL_GRACE_NS: u64 = 10_000_000_000;
   jobmeter run --timeout 2h --name nightly --tag branch=main -- ./simulate input.toml
   jobmeter run -i 10ms -f json -o usage.json -- make -j8
   jobmeter run --max-ram 8GiB --max-time 10m --fail-on-budget -- make test
+  jobmeter run --notify 'jq .verdict.text > verdict.txt' -- make test
   jobmeter run -e 'sh -c \"sort big.txt | uniq -c\"'
 
 Settings: flags, then JOBMETER_INTERVAL and the like, then ./jobmeter.toml, then the user's file.
@@ -181,7 +183,10 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     if no_gpu && args.measure.verbose {
         args.measure.gpu.none_found().iter().for_each(|text| say(text));
     }
-    Ok(judge(args, summary, ending.shell_code()))
+    let notice = args.measure.notice(&summary);
+    let code = judge(args, summary, ending.shell_code());
+    notice.into_iter().for_each(Notice::send);
+    Ok(code)
 }
 
 /// The budgets, a line each; the exit code that results. The job's own failure wins.

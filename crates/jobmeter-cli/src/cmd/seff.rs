@@ -4,8 +4,7 @@ use jobmeter_insight::job::{self, Job};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  jobmeter seff 4711
-  jobmeter seff slurm:4711.0")]
+  jobmeter seff 4711")]
 pub(crate) struct SeffArgs {
     /// The job's number, as its scheduler gave it
     #[arg(value_name = "JOB")]

@@ -72,14 +72,15 @@ fn the_manual_has_a_page_for_every_subcommand() {
 #[test]
 fn packages_get_each_page_of_the_manual_as_a_file() {
     let room = Room::new("manual-files");
-    let folder = tempfile::tempdir().expect("a folder");
-    say(&room, &["man", "--into", folder.path().to_str().expect("UTF-8")]);
+    // The folder is made where it is missing.
+    let folder = room.path("share/man1");
+    say(&room, &["man", "--into", &room.file("share/man1")]);
     for name in SUBCOMMANDS {
-        let page = folder.path().join(format!("jobmeter-{name}.1"));
+        let page = folder.join(format!("jobmeter-{name}.1"));
         let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page:?}: {error}"));
         assert!(text.contains(&format!(".TH jobmeter-{name} 1")), "{page:?}");
     }
-    let nowhere = room.finish(room.jobmeter(&["man", "--into", "/nonexistent"]));
+    let nowhere = room.finish(room.jobmeter(&["man", "--into", "/dev/null/man1"]));
     assert_eq!(nowhere.code, 125, "{}", nowhere.stderr);
 }
 
@@ -122,5 +123,28 @@ fn the_page_about_the_summary_is_true() {
     }
     for key in wanted {
         assert!(page.contains(&format!("`{key}`")), "docs/summary.md does not mention {key}");
+    }
+}
+
+#[test]
+fn a_limit_or_a_name_of_nothing_is_refused_in_one_sentence() {
+    let room = Room::new("nothing");
+    let run = room.finish(room.jobmeter(&["prune"]));
+    assert_eq!(run.code, 125);
+    assert_eq!(run.stderr, "jobmeter: prune needs a limit; write --keep 100, or --older-than 30d, or both\n");
+    for name in ["", " "] {
+        let run = room.finish(room.jobmeter(&["run", "--name", name, "--", "touch", "ran"]));
+        assert_eq!(run.code, 125, "{}", run.stderr);
+        assert!(run.stderr.contains("a name holds at least one letter"), "{}", run.stderr);
+    }
+    assert!(!room.path("ran").exists() && room.store_files().is_empty());
+}
+
+#[test]
+fn sets_are_named_where_they_can_be_given() {
+    let room = Room::new("sets");
+    for name in ["compare", "check"] {
+        let text = String::from_utf8(say(&room, &[name, "--help"]).stdout).expect("UTF-8");
+        assert!(text.contains("'base:*'"), "{text}");
     }
 }

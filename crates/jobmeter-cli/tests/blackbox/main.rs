@@ -19,6 +19,7 @@ mod marks;
 mod memory;
 mod names;
 mod network;
+mod notify;
 mod output;
 mod phases;
 mod pictures;
