@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const GPUS: usize = 16;
 const PROCESSES: usize = 64;
 const ROUNDS: usize = 200;
+/// Long enough for a sample of the imaginary devices.
+const SAMPLE_IS_THERE: Duration = Duration::from_millis(5);
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() {
@@ -28,12 +30,15 @@ fn main() {
     std::fs::create_dir_all(folder.join("root")).expect("temporary folder");
     std::os::unix::fs::symlink("/proc", folder.join("root/proc")).expect("link");
     let mut out = std::io::stdout().lock();
-    for distinct in [PROCESSES, GPUS * PROCESSES] {
-        let line = many(&folder, &target, distinct);
-        writeln!(out, "{line}").expect("stdout");
+    // A process of its own first: it is made by a fork, which wants a program of one thread.
+    for apart in [true, false] {
+        for distinct in [PROCESSES, GPUS * PROCESSES] {
+            let line = many(&folder, &target, distinct, apart);
+            writeln!(out, "{line}").expect("stdout");
+        }
+        writeln!(out, "{}", slow_driver(&folder, &target, apart)).expect("stdout");
     }
     writeln!(out, "{}", against_smi(&folder, &target)).expect("stdout");
-    writeln!(out, "{}", slow_driver(&folder, &target)).expect("stdout");
     std::fs::remove_dir_all(&folder).expect("clean up");
 }
 
@@ -46,13 +51,26 @@ fn library(folder: &Path, target: &Path, name: &str, state: &Value) -> PathBuf {
     place.join("libnvidia-ml.so.1")
 }
 
-fn config(folder: &Path, library: &Path) -> GpuConfig {
-    GpuConfig { nvml_path: Some(library.to_owned()), root: folder.join("root"), ..GpuConfig::default() }
+fn config(folder: &Path, library: &Path, apart: bool) -> GpuConfig {
+    let root = folder.join("root");
+    GpuConfig { nvml_path: Some(library.to_owned()), root, apart, ..GpuConfig::default() }
 }
 
-fn many(folder: &Path, target: &Path, distinct: usize) -> String {
-    let people: Vec<Child> =
-        (0..distinct).map(|_| Command::new("sleep").arg("600").spawn().expect("sleep")).collect();
+fn place(apart: bool) -> &'static str {
+    if apart { "process of its own" } else { "thread" }
+}
+
+fn many(folder: &Path, target: &Path, distinct: usize, apart: bool) -> String {
+    let people: Vec<Child> = (0..distinct)
+        .map(|_| {
+            Command::new("sleep")
+                .arg("600")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("sleep")
+        })
+        .collect();
     let pids: Vec<u32> = people.iter().map(Child::id).collect();
     let devices: Vec<Value> = (0..GPUS)
         .map(|gpu| {
@@ -60,9 +78,11 @@ fn many(folder: &Path, target: &Path, distinct: usize) -> String {
             device(gpu, &own)
         })
         .collect();
-    let library = library(folder, target, &format!("many-{distinct}"), &json!({ "devices": devices }));
+    let name = format!("many-{distinct}-{apart}");
+    let library = library(folder, target, &name, &json!({ "devices": devices }));
+    let monitor = GpuMonitor::start(config(folder, &library, apart)).expect("valid").expect("a driver");
+    let helper = apart.then(|| jobmeter_gpu::helpers().last().expect("the driver's process").get());
     let bare = Bare::open(&library, GPUS);
-    let monitor = GpuMonitor::start(config(folder, &library)).expect("valid").expect("a driver");
     let members: Vec<Member> =
         pids.iter().enumerate().map(|(i, &pid)| Member { id: id(pid), main: i == 0 }).collect();
     monitor.set_processes(members.clone());
@@ -71,24 +91,36 @@ fn many(folder: &Path, target: &Path, distinct: usize) -> String {
     assert!(first.failures.is_empty(), "{:?}", first.failures);
     let mut layout = Layout::new(&first.devices);
     let mut values = Vec::new();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let begin = cpu_us();
+        // What a tick waits for: the order and the answer to the last one, and never the driver.
+        monitor.request();
+        std::thread::sleep(SAMPLE_IS_THERE);
+        let tick = members.clone();
+        let begin = Instant::now();
+        monitor.set_processes(tick);
+        monitor.request();
+        drop(monitor.latest());
+        calls.push(begin.elapsed().as_secs_f64() * 1e6);
+        monitor.sample_within(PATIENCE).expect("a sample");
+        let both_us = || cpu_us() + helper.map_or(0.0, cpu_of_us);
+        let begin = both_us();
         monitor.set_processes(members.clone());
         let snapshot = monitor.sample_within(PATIENCE).expect("a sample");
         values.clear();
         layout.values(&snapshot, &mut values);
-        ours.push(cpu_us() - begin);
+        ours.push(both_us() - begin);
         let begin = cpu_us();
         bare.sample();
         theirs.push(cpu_us() - begin);
     }
     monitor.stop(PATIENCE);
     people.into_iter().for_each(end);
-    let (ours, theirs) = (median(&mut ours), median(&mut theirs));
+    let (ours, theirs, call) = (median(&mut ours), median(&mut theirs), median(&mut calls));
     format!(
-        "{GPUS} GPUs x {PROCESSES} processes ({distinct} distinct): {ours:.0} us CPU per sample, the library's own \
-         {theirs:.0} us, ours {:.0} us (bound 1000 us)",
+        "{GPUS} GPUs x {PROCESSES} processes ({distinct} distinct), {}: {ours:.0} us CPU per sample, the library's own \
+         {theirs:.0} us, ours {:.0} us (bound 1000 us); a tick waits {call:.0} us",
+        place(apart),
         ours - theirs
     )
 }
@@ -106,7 +138,7 @@ fn device(gpu: usize, pids: &[u32]) -> Value {
 fn against_smi(folder: &Path, target: &Path) -> String {
     let own = std::process::id();
     let library = library(folder, target, "smi", &json!({"devices": [device(0, &[own])]}));
-    let monitor = GpuMonitor::start(config(folder, &library)).expect("valid").expect("a driver");
+    let monitor = GpuMonitor::start(config(folder, &library, false)).expect("valid").expect("a driver");
     monitor.set_processes(vec![Member { id: id(own), main: true }]);
     monitor.sample_within(PATIENCE).expect("a sample");
     let (mut nvml, mut smi) = (Vec::new(), Vec::new());
@@ -135,17 +167,17 @@ fn against_smi(folder: &Path, target: &Path) -> String {
     )
 }
 
-fn slow_driver(folder: &Path, target: &Path) -> String {
+fn slow_driver(folder: &Path, target: &Path, apart: bool) -> String {
     let state = json!({"devices": [{"uuid": "GPU-0"}], "delay_ms": {"nvmlInit_v2": 2000}});
-    let library = library(folder, target, "slow", &state);
+    let library = library(folder, target, &format!("slow-{apart}"), &state);
     let begin = Instant::now();
-    let monitor = GpuMonitor::start(config(folder, &library)).expect("valid").expect("a driver");
+    let monitor = GpuMonitor::start(config(folder, &library, apart)).expect("valid").expect("a driver");
     monitor.request();
     let begun = begin.elapsed();
     let stopping = Instant::now();
     monitor.stop(Duration::ZERO);
     let stopped = stopping.elapsed();
-    format!("driver that takes 2 s to initialise: start {begun:.0?}, stop {stopped:.0?}")
+    format!("driver that takes 2 s to initialise, {}: start {begun:.0?}, stop {stopped:.0?}", place(apart))
 }
 
 fn build_testkit() -> PathBuf {
@@ -188,6 +220,17 @@ fn cpu_us() -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut now) };
+    now.tv_sec as f64 * 1e6 + now.tv_nsec as f64 / 1e3
+}
+
+fn cpu_of_us(pid: i32) -> f64 {
+    let mut clock = 0;
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one clock number and one timespec.
+    unsafe {
+        libc::clock_getcpuclockid(pid, &mut clock);
+        libc::clock_gettime(clock, &mut now);
+    }
     now.tv_sec as f64 * 1e6 + now.tv_nsec as f64 / 1e3
 }
 

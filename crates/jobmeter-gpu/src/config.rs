@@ -65,8 +65,8 @@ pub struct GpuConfig {
     pub root: PathBuf,
     pub job_env: JobEnv,
     pub pid_view: PidView,
-    /// Let the drivers live in a process of their own, where the caller has but one thread: what they do to their process
-    /// is then nobody else's concern. See [`crate::helpers`].
+    /// Let the drivers live in a process of their own: what they do to their process is then nobody else's concern.
+    /// The caller must have but one thread. See [`crate::helpers`].
     pub apart: bool,
 }
 

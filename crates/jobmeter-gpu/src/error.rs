@@ -24,6 +24,10 @@ pub enum GpuError {
     Lost {
         reason: String,
     },
+    /// The drivers cannot have a process of their own, and in ours they could harm the job.
+    NoProcess {
+        reason: String,
+    },
 }
 
 impl fmt::Display for GpuError {
@@ -50,6 +54,11 @@ impl fmt::Display for GpuError {
                 after.as_secs_f64()
             ),
             GpuError::Lost { reason } => write!(f, "{reason}"),
+            GpuError::NoProcess { reason } => write!(
+                f,
+                "no GPU figures are taken: the process that keeps the GPU drivers away from the job cannot be \
+                 started: {reason}"
+            ),
             GpuError::Thread { reason } => write!(f, "the GPU thread cannot be started: {reason}"),
         }
     }

@@ -42,10 +42,12 @@ impl GpuMonitor {
         if ways.is_empty() {
             return Ok(None);
         }
-        let room = if config.apart { Room::start(&config, &ways).ok() } else { None };
-        let link: Arc<dyn Link> = match room {
-            Some(room) => Arc::new(room),
-            None => Arc::new(ThreadLink::start(config, ways)?),
+        let link: Arc<dyn Link> = if config.apart {
+            // Where that fails no thread of ours takes its place: a driver that aborts would take the meter along.
+            let room = Room::start(&config, &ways);
+            Arc::new(room.map_err(|error| GpuError::NoProcess { reason: error.to_string() })?)
+        } else {
+            Arc::new(ThreadLink::start(config, ways)?)
         };
         Ok(Some(GpuMonitor { link }))
     }

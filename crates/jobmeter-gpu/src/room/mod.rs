@@ -50,6 +50,8 @@ struct State {
     told: Told,
     /// Number of the answer in `told`.
     seen: u64,
+    /// A sample was asked for while the process was at work: it is ordered as soon as that is done.
+    is_order_due: bool,
     lost: Option<String>,
     /// We have ended it ourselves: that it is gone says nothing.
     is_stopped: bool,
@@ -57,7 +59,7 @@ struct State {
 }
 
 impl Room {
-    /// Forks. An error says that the process cannot be had: it can be done without it, on a thread.
+    /// Forks. An error says that the process cannot be had.
     pub(crate) fn start(config: &GpuConfig, ways: &[&'static dyn Way]) -> io::Result<Room> {
         // A copy of a process with threads may hold locks whose owners are not there.
         if !is_single_threaded() {
@@ -99,6 +101,25 @@ impl Room {
         }
         if state.told.reason.is_none() {
             state.told.reason.clone_from(&state.lost);
+        }
+    }
+
+    /// Sends the order that is due, unless the process is still at the last one.
+    fn order(&self, state: &mut State) {
+        let head = self.memory.head();
+        let is_at_work = head.taken.load(Ordering::Acquire) != head.ordered.load(Ordering::Relaxed)
+            || head.busy_since_ns.load(Ordering::Relaxed) != 0;
+        // Every order has one answer: the last one is read before the next is asked for.
+        self.look(state);
+        if is_at_work || !state.is_order_due || state.lost.is_some() {
+            return;
+        }
+        state.is_order_due = false;
+        let State { members, bytes, .. } = state;
+        bytes.clear();
+        members.put(bytes);
+        if self.memory.write_order(bytes) {
+            ring(self.bell.as_raw_fd());
         }
     }
 
@@ -148,26 +169,14 @@ impl Link for Room {
     }
 
     fn request(&self) {
-        let head = self.memory.head();
-        if head.taken.load(Ordering::Acquire) != head.ordered.load(Ordering::Relaxed)
-            || head.busy_since_ns.load(Ordering::Relaxed) != 0
-        {
-            return;
-        }
         let mut state = self.lock();
-        // Every order has one answer: the last one is to be read before the next is asked for.
-        self.look(&mut state);
-        let State { members, bytes, .. } = &mut *state;
-        bytes.clear();
-        members.put(bytes);
-        if self.memory.write_order(bytes) {
-            ring(self.bell.as_raw_fd());
-        }
+        state.is_order_due = true;
+        self.order(&mut state);
     }
 
     fn view(&self) -> View {
         let mut state = self.lock();
-        self.look(&mut state);
+        self.order(&mut state);
         self.see(&state)
     }
 

@@ -82,6 +82,28 @@ fn a_driver_that_bends_its_process_changes_nothing_and_its_figures_stand() {
 }
 
 #[test]
+fn without_a_process_for_the_driver_there_are_no_figures_and_that_is_said() {
+    let rig = Rig::scripted("room-none", &driver("nvmlDeviceGetName", "abort"));
+    let inner = rig.command(&[], &JOB);
+    let mut command = Command::new("strace");
+    let trace = rig.room.file("trace");
+    command.args(["-o", &trace, "-e", "trace=socketpair", "-e", "inject=socketpair:error=ENFILE"]);
+    command.arg(inner.get_program()).args(inner.get_args());
+    for (key, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
+        };
+    }
+    command.current_dir(&rig.room.dir);
+    let run = rig.room.finish(command);
+    assert_eq!((run.code, run.stdout.as_slice(), run.stderr.as_str()), (3, &b"out\n"[..], "err\n"));
+    let said = warnings(&run, "gpu");
+    assert!(said.len() == 1 && said[0].contains("no GPU figures are taken"), "{said:?}");
+    assert!(!rig.reasons().contains("never used"), "{}", rig.reasons());
+}
+
+#[test]
 fn an_orphan_of_a_driver_that_died_is_not_the_jobs() {
     let mut state = driver("nvmlDeviceGetUUID", "fork");
     state["misbehave"]["nvmlDeviceGetName"] = json!("abort");
