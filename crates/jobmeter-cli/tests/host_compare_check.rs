@@ -175,7 +175,8 @@ fn check_has_an_exit_code_for_each_outcome() {
         assert_eq!(output.status.code(), Some(*code), "{budgets:?}");
         let text = text(&output);
         assert!(text.contains(part), "{text}");
-        assert_eq!(text.lines().count(), budgets.iter().filter(|word| word.starts_with("--max")).count());
+        // A line for each budget, and one that closes.
+        assert_eq!(text.lines().count(), 1 + budgets.iter().filter(|word| word.starts_with("--max")).count());
     }
     assert_eq!(jobmeter(&["check", &run]).status.code(), Some(125), "nothing to check is no success");
     assert_eq!(jobmeter(&["check", &run, "--max-ram", "8 apples"]).status.code(), Some(125));

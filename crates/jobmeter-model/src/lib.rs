@@ -15,6 +15,7 @@ pub mod grade;
 pub mod hardware;
 pub mod job;
 pub mod kinds;
+pub mod layout;
 pub mod metric;
 pub mod phase;
 pub mod replay;

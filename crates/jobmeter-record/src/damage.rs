@@ -5,8 +5,8 @@ use crate::limits::READ_LIMIT_VARIABLE;
 use crate::reader::Run;
 use crate::source::Step;
 use jobmeter_model::replay::Replay;
-use jobmeter_model::summary::Warning;
-use jobmeter_model::{Summary, WarningKind};
+use jobmeter_model::summary::{Verdict, Warning};
+use jobmeter_model::{Summary, VerdictKind, WarningKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DamageKind {
@@ -85,8 +85,25 @@ impl Run {
         match replayed.summary {
             // Only the way to it is lost: the end of the file.
             Some(summary) => with_damage(*summary, replayed.damage),
-            None => with_damage(replay.summary(self.info()), replayed.damage),
+            None => with_damage(self.without_trailer(replay), replayed.damage),
         }
+    }
+
+    /// The summary of the ticks alone: of a job that is still running here, or of a meter that was killed.
+    fn without_trailer(&self, replay: Replay) -> Summary {
+        let mut summary = replay.summary(self.info());
+        if crate::os::is_running_here(&summary.run.host, summary.run.pid) {
+            summary.verdict = Verdict {
+                kind: VerdictKind::Running,
+                text: "still running; the figures are those of its last tick".to_owned(),
+                exit_code: None,
+                signal: None,
+                core_dumped: false,
+                evidence: Vec::new(),
+            };
+            summary.warnings.retain(|warning| warning.kind != WarningKind::NoTrailer);
+        }
+        summary
     }
 }
 

@@ -1,11 +1,13 @@
 //! `jobmeter advise`: what to ask for next time, from one run or many.
 
 use super::pricing::PricingArgs;
+use super::terminal;
 use jobmeter_insight::advice::Options;
 use jobmeter_insight::policy::{DEFAULT_CHANCE, Policy};
 use jobmeter_insight::schedulers::{Format, render};
 use jobmeter_insight::units::parse_chance;
 use jobmeter_model::Summary;
+use jobmeter_model::layout::wrap;
 use jobmeter_model::units::parse_bytes;
 use jobmeter_record::{Filter, Run, Store, read_digest};
 use std::path::PathBuf;
@@ -53,7 +55,7 @@ pub(crate) fn main(args: AdviseArgs) -> Result<u8, String> {
     let market = args.pricing.market()?;
     let outlook = market.outlook(&summaries, &options).map_err(|e| e.to_string())?;
     let text = match format {
-        Format::Text => outlook.to_text() + &tasks,
+        Format::Text => wrap(&(outlook.to_text() + &tasks), terminal::width(terminal::Stream::Output)),
         Format::Json => outlook.to_json(),
         scheduler => render(&outlook.advice, scheduler),
     };

@@ -1,10 +1,13 @@
 //! `jobmeter check`: finished runs against budgets.
 
+use super::terminal;
 use super::views::{Phases, load_runs};
 use jobmeter_insight::check::{
-    Budget, BudgetKind, EXIT_EXCEEDED, EXIT_UNDECIDED, Report, baseline_budgets, check, github, junit, text,
+    Budget, BudgetKind, EXIT_EXCEEDED, EXIT_UNDECIDED, Report, baseline_budgets, check, closing, github,
+    junit, text,
 };
-use jobmeter_model::units::{parse_bytes, parse_duration_ns, parse_ratio};
+use jobmeter_model::layout::wrap;
+use jobmeter_model::units::{UnitError, parse_bytes, parse_duration_ns, parse_ratio};
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Format {
@@ -14,46 +17,68 @@ enum Format {
     Github,
 }
 
+/// A limit in bytes, nanoseconds or processes, and as it was written.
+#[derive(Debug, Clone)]
+struct Limit {
+    value: u64,
+    written: String,
+}
+
+fn size(text: &str) -> Result<Limit, UnitError> {
+    Ok(Limit { value: parse_bytes(text)?, written: text.trim().to_owned() })
+}
+
+fn time(text: &str) -> Result<Limit, UnitError> {
+    Ok(Limit { value: parse_duration_ns(text)?, written: text.trim().to_owned() })
+}
+
+fn count(text: &str) -> Result<Limit, std::num::ParseIntError> {
+    Ok(Limit { value: text.parse()?, written: text.to_owned() })
+}
+
 // The budgets themselves, for `check` and for `run`. No doc comment: clap would make it the headline of their help.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Budgets")]
 pub(crate) struct BudgetArgs {
     /// At most this much RAM at the peak, as 8GiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_ram: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_ram: Option<Limit>,
     /// At most this long, as 10m
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    max_time: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    max_time: Option<Limit>,
     /// At most this much CPU time of all processes together
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    max_cpu_time: Option<u64>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    max_cpu_time: Option<Limit>,
     /// At most this much GPU memory at the peak
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_gpu_ram: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_gpu_ram: Option<Limit>,
     /// At most this much read from storage
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_read: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_read: Option<Limit>,
     /// At most this much written to storage
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_written: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_written: Option<Limit>,
     /// At most so many processes at a time
-    #[arg(long, value_name = "COUNT")]
-    max_processes: Option<u64>,
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    max_processes: Option<Limit>,
 }
 
 impl BudgetArgs {
     pub(crate) fn budgets(&self) -> Vec<Budget> {
         [
-            (BudgetKind::Time, self.max_time),
-            (BudgetKind::CpuTime, self.max_cpu_time),
-            (BudgetKind::Ram, self.max_ram),
-            (BudgetKind::GpuRam, self.max_gpu_ram),
-            (BudgetKind::Read, self.max_read),
-            (BudgetKind::Written, self.max_written),
-            (BudgetKind::Processes, self.max_processes),
+            (BudgetKind::Time, &self.max_time),
+            (BudgetKind::CpuTime, &self.max_cpu_time),
+            (BudgetKind::Ram, &self.max_ram),
+            (BudgetKind::GpuRam, &self.max_gpu_ram),
+            (BudgetKind::Read, &self.max_read),
+            (BudgetKind::Written, &self.max_written),
+            (BudgetKind::Processes, &self.max_processes),
         ]
         .into_iter()
-        .filter_map(|(kind, limit)| Some(Budget::at_most(kind, limit?)))
+        .filter_map(|(kind, limit)| {
+            let limit = limit.as_ref()?;
+            Some(Budget { written: Some(limit.written.clone()), ..Budget::at_most(kind, limit.value) })
+        })
         .collect()
     }
 }
@@ -102,7 +127,9 @@ pub(crate) fn main(args: CheckArgs) -> Result<u8, String> {
     let mut reports: Vec<Report> = runs.iter().map(|run| check(run, &budgets)).collect();
     tell_apart(&mut reports);
     super::out::print(&match args.format {
-        Format::Text => all_text(&reports),
+        Format::Text => {
+            wrap(&(all_text(&reports) + &closing(&reports)), terminal::width(terminal::Stream::Output))
+        }
         Format::Junit => junit(&reports),
         Format::Github => github(&reports),
         Format::Json => {

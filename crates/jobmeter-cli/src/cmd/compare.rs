@@ -1,6 +1,7 @@
 //! `jobmeter compare`: runs side by side, and whether the difference is more than noise.
 
 use super::phases_from::PhasesFromArgs;
+use super::terminal;
 use super::views::{Phases, load_runs};
 use jobmeter_insight::check::EXIT_EXCEEDED;
 use jobmeter_insight::compare::{Group, Options, Verdict, compare, markdown, text};
@@ -69,7 +70,7 @@ pub(crate) fn main(args: CompareArgs) -> Result<u8, String> {
     let options = Options { alpha: args.alpha, min_effect_ratio: args.min_effect, also: args.also };
     let comparison = compare(&groups, &options).map_err(|error| error.to_string())?;
     super::out::print(&match args.format {
-        Format::Text => text(&comparison, args.all),
+        Format::Text => text(&comparison, args.all, terminal::width(terminal::Stream::Output)),
         Format::Markdown => markdown(&comparison, args.all),
         Format::Json => {
             let json = serde_json::to_string_pretty(&comparison);

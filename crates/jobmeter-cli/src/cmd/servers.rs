@@ -85,7 +85,7 @@ pub(crate) fn main(args: ServersArgs) -> Result<u8, String> {
     let text = if args.json {
         format!("{:#}\n", serde_json::json!({ "origin": origin, "servers": offers }))
     } else {
-        table(&offers, &origin)
+        table(&offers, &origin, super::terminal::width(super::terminal::Stream::Output))
     };
     super::out::print(&text)
 }

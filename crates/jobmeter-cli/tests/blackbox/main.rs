@@ -38,3 +38,4 @@ mod terminal;
 mod timeout;
 mod trust;
 mod units;
+mod words;

@@ -23,6 +23,7 @@ pub fn baseline_budgets(baseline: &[RunView], checked: &[RunView], tolerance_rat
             Some(Budget {
                 kind,
                 limit: median.map(|median| median * (1.0 + tolerance_ratio)),
+                written: None,
                 origin: Origin::Baseline { median, runs: values.len(), tolerance_ratio },
             })
         })

@@ -90,12 +90,14 @@ pub enum Origin {
 pub struct Budget {
     pub kind: BudgetKind,
     pub limit: Option<f64>,
+    /// The limit as the user wrote it.
+    pub written: Option<String>,
     pub origin: Origin,
 }
 
 impl Budget {
     /// At most `limit` bytes, nanoseconds or processes, whichever the kind counts.
     pub fn at_most(kind: BudgetKind, limit: u64) -> Budget {
-        Budget { kind, limit: Some(limit as f64), origin: Origin::Given }
+        Budget { kind, limit: Some(limit as f64), written: None, origin: Origin::Given }
     }
 }

@@ -11,7 +11,7 @@ pub use baseline::baseline_budgets;
 pub use budget::{Budget, BudgetKind, Origin};
 pub use github::github;
 pub use junit::junit;
-pub use text::text;
+pub use text::{closing, text};
 
 use crate::compare::RunView;
 use jobmeter_model::{Figure, Quality, Unit, VerdictKind};
@@ -61,6 +61,9 @@ pub struct Line {
     pub key: Cow<'static, str>,
     pub unit: Unit,
     pub limit: Option<f64>,
+    /// The limit as the user wrote it, for people.
+    #[serde(skip)]
+    pub written: Option<String>,
     pub origin: Origin,
     pub value: Option<f64>,
     pub lower: Option<f64>,
@@ -112,7 +115,9 @@ pub fn inline_exit_code(command: u8, report: &Report, strict: bool) -> u8 {
 pub fn check(run: &RunView, budgets: &[Budget]) -> Report {
     let mut notes = Vec::new();
     let verdict = &run.summary.verdict;
-    if verdict.kind != VerdictKind::Exited || verdict.exit_code != Some(0) {
+    if verdict.kind == VerdictKind::Running {
+        notes.push("the run is still running; what holds now may not hold at its end".to_owned());
+    } else if verdict.kind != VerdictKind::Exited || verdict.exit_code != Some(0) {
         notes.push(format!(
             "the run did not end well ({}); it may have needed less than a whole one",
             verdict.kind
@@ -153,6 +158,7 @@ fn line(run: &RunView, budget: &Budget) -> Line {
         key: budget.kind.key(),
         unit: budget.kind.unit(),
         limit: budget.limit,
+        written: budget.written.clone(),
         origin: budget.origin.clone(),
         value,
         lower,

@@ -1,7 +1,7 @@
 //! One line for each budget.
 
 use super::budget::Origin;
-use super::{Line, Report};
+use super::{Line, Outcome, Report};
 use jobmeter_model::format::{Style, format};
 use jobmeter_model::text::printable_within;
 
@@ -14,6 +14,41 @@ pub fn text(report: &Report) -> String {
         out += &format!("note: {}\n", printable_within(note, 400));
     }
     out
+}
+
+/// The result of all budgets in one line.
+pub fn closing(reports: &[Report]) -> String {
+    let count = |outcomes: &[Outcome]| {
+        reports
+            .iter()
+            .flat_map(|report| &report.lines)
+            .filter(|line| outcomes.contains(&line.outcome))
+            .count()
+    };
+    let exceeded = count(&[Outcome::Exceeded]);
+    let possible = count(&[Outcome::CannotExclude]);
+    let unknown = count(&[Outcome::Unknown, Outcome::NoBaseline]);
+    let holding = count(&[Outcome::Holds]);
+    let total = exceeded + possible + unknown + holding;
+    let of_runs = if reports.len() > 1 { format!(" in {} runs", reports.len()) } else { String::new() };
+    if holding == total {
+        return match total {
+            1 => format!("The budget holds{of_runs}.\n"),
+            _ => format!("All {total} budgets hold{of_runs}.\n"),
+        };
+    }
+    let parts: Vec<String> = [
+        (exceeded, "exceeded"),
+        (unknown, "not decided"),
+        (possible, "within what was measured, but perhaps exceeded"),
+        (holding, "held"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    let budgets = if total == 1 { "1 budget".to_owned() } else { format!("{total} budgets") };
+    format!("Of {budgets}{of_runs}: {}.\n", parts.join(", "))
 }
 
 /// `RAM, peak 3.21 GB (at most 4.02 GB), budget 8.59 GB`
@@ -33,7 +68,7 @@ pub(super) fn sentence(line: &Line) -> String {
         text += &format!(" (at most {})", write(upper));
     }
     if let Some(limit) = line.limit {
-        text += &format!(", budget {}", write(limit));
+        text += &format!(", budget {}", line.written.clone().unwrap_or_else(|| write(limit)));
         if let Some(value) = line.value.filter(|value| *value > limit && limit > 0.0) {
             text += &format!(", over by {:.1} %", (value / limit - 1.0) * 100.0);
         }

@@ -1,28 +1,14 @@
 //! The comparison as Markdown for a pull request.
 
-use super::text::{change, interval, name, noise, runs, value};
+use super::text::{change, headline, interval, name, noise, runs, value};
 use super::{Comparison, Verdict};
 use jobmeter_model::text::printable_within;
 
 /// A sentence with the outcome, then a table for each set against the base.
 pub fn markdown(comparison: &Comparison, all: bool) -> String {
     let mut out = String::from("## jobmeter comparison\n\n");
-    let named = |verdict: Verdict| {
-        let names: Vec<String> =
-            comparison.with_verdict(verdict).map(|row| format!("**{}**", escape(&name(row), 80))).collect();
-        names.join(", ")
-    };
-    let (worse, better) = (named(Verdict::Regression), named(Verdict::Improvement));
-    out += &match (worse.is_empty(), better.is_empty()) {
-        // Silence for lack of runs is not the same as silence for lack of a difference.
-        (true, true) if comparison.with_verdict(Verdict::Noise).next().is_none() => {
-            "Too few runs to tell a difference from noise.\n\n".to_owned()
-        }
-        (true, true) => "No difference beyond noise was found.\n\n".to_owned(),
-        (false, true) => format!("Regression: {worse}.\n\n"),
-        (true, false) => format!("Improvement: {better}.\n\n"),
-        (false, false) => format!("Regression: {worse}. Improvement: {better}.\n\n"),
-    };
+    out += &headline(comparison, |row| format!("**{}**", escape(&name(row), 80)));
+    out += "\n\n";
     let base = &comparison.groups[0];
     for (index, group) in comparison.groups.iter().enumerate().skip(1) {
         out += &format!(

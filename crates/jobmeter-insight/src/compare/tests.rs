@@ -60,7 +60,7 @@ fn one_run_a_side_is_arithmetic_without_a_verdict() {
     assert_eq!(wall.contrasts[0].ratio, Some(1.1));
     assert_eq!(wall.contrasts[0].verdict, Verdict::NotEnoughRuns);
     assert!(wall.cells[0].noise_ratio.is_none() && wall.cells[0].median_interval.is_none());
-    assert!(text(&comparison, false).contains("+10.0 %"));
+    assert!(text(&comparison, false, None).contains("+10.0 %"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_unknown_figure_is_unknown_with_its_reason_and_never_zero() {
     assert_eq!((cpu.cells[1].known, cpu.cells[1].median), (0, None));
     assert_eq!(cpu.cells[1].reason.as_deref(), Some("no wait4"));
     assert_eq!(cpu.contrasts[0].verdict, Verdict::Unknown);
-    assert!(text(&comparison, false).contains("unknown"));
+    assert!(text(&comparison, false, None).contains("unknown"));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_phase_that_regresses_is_named() {
     let bad: Vec<_> = comparison.with_verdict(Verdict::Regression).collect();
     assert_eq!(bad.len(), 1);
     assert_eq!((bad[0].entity.as_deref(), bad[0].key.as_str()), (Some("fit"), "time_ns"));
-    assert!(text(&comparison, false).contains("phase fit: time"));
+    assert!(text(&comparison, false, None).contains("phase fit: time"));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn hostile_names_stay_text_in_every_output() {
     for line in markdown.lines().filter(|line| line.starts_with('|')) {
         assert_eq!(line.matches('|').count(), 8, "{line}");
     }
-    let text = text(&comparison, true);
+    let text = text(&comparison, true, None);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
     let json: serde_json::Value = serde_json::from_str(&serde_json::to_string(&comparison).unwrap()).unwrap();
     assert_eq!(json["groups"][0]["label"], hostile);

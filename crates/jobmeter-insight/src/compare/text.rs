@@ -1,33 +1,55 @@
 //! The comparison for the terminal.
 
-use super::{Cell, Comparison, Contrast, Row};
+use super::{Cell, Comparison, Contrast, Row, Verdict};
 use jobmeter_model::format::{Style, format};
+use jobmeter_model::layout::{fitting, wrap};
 use jobmeter_model::text::printable_within;
 
-/// One table for each set against the base; all figures or the headline ones and the phases.
-pub fn text(comparison: &Comparison, all: bool) -> String {
-    let mut out = String::new();
+/// Left out where a terminal is narrow: the spread, then the interval, which the verdict rests on.
+const DISPENSABLE: [usize; 2] = [5, 4];
+
+/// The outcome in one line, then a table for each set against the base; all figures or the headline ones and the
+/// phases. Lines fit into `width`, where given.
+pub fn text(comparison: &Comparison, all: bool, width: Option<usize>) -> String {
+    let mut out = wrap(&format!("{}\n\n", headline(comparison, name)), width);
     let base = &comparison.groups[0];
     for (index, group) in comparison.groups.iter().enumerate().skip(1) {
-        out += &format!(
+        let sets = format!(
             "{} ({}) against {} ({})\n\n",
             printable_within(&group.label, 60),
             runs(group.run_ids.len()),
             printable_within(&base.label, 60),
             runs(base.run_ids.len())
         );
+        out += &wrap(&sets, width);
         let mut lines =
             vec![["", "base", "new", "change", "95 % interval", "noise", "verdict"].map(str::to_owned)];
         for row in comparison.rows.iter().filter(|row| all || row.headline) {
             lines.push(line(row, index));
         }
-        out += &columns(&lines);
+        out += &columns(&lines, width);
         out.push('\n');
     }
     for note in &comparison.notes {
-        out += &format!("note: {}\n", printable_within(note, 400));
+        out += &wrap(&format!("note: {}\n", printable_within(note, 400)), width);
     }
     out
+}
+
+/// What the comparison found, with the figures named as `named` has them.
+pub(super) fn headline(comparison: &Comparison, named: impl Fn(&Row) -> String) -> String {
+    let all = |verdict: Verdict| comparison.with_verdict(verdict).map(&named).collect::<Vec<_>>().join(", ");
+    let (worse, better) = (all(Verdict::Regression), all(Verdict::Improvement));
+    match (worse.is_empty(), better.is_empty()) {
+        // Silence for lack of runs is not the same as silence for lack of a difference.
+        (true, true) if comparison.with_verdict(Verdict::Noise).next().is_none() => {
+            "Too few runs to tell a difference from noise.".to_owned()
+        }
+        (true, true) => "No difference beyond noise was found.".to_owned(),
+        (false, true) => format!("Regression: {worse}."),
+        (true, false) => format!("Improvement: {better}."),
+        (false, false) => format!("Regression: {worse}. Improvement: {better}."),
+    }
 }
 
 pub(super) fn runs(count: usize) -> String {
@@ -108,20 +130,25 @@ fn percent(ratio: f64) -> String {
 }
 
 /// First column to the left, the others to the right, the verdict to the left.
-fn columns(lines: &[[String; 7]]) -> String {
+fn columns(lines: &[[String; 7]], width: Option<usize>) -> String {
     let mut widths = [0; 7];
     for line in lines {
         for (width, cell) in widths.iter_mut().zip(line) {
             *width = (*width).max(cell.chars().count());
         }
     }
+    let shown = fitting(&widths, 2, width, &DISPENSABLE);
+    // The names give way last.
+    let used: usize = (1..7).filter(|place| shown[*place]).map(|place| widths[place] + 2).sum();
+    widths[0] = width.map_or(widths[0], |width| widths[0].min(width.saturating_sub(used).max(10)));
     let mut out = String::new();
     for line in lines {
         let mut text = String::new();
         for (place, (cell, width)) in line.iter().zip(widths).enumerate() {
-            if width == 0 {
+            if !shown[place] {
                 continue;
             }
+            let cell = if place == 0 { &printable_within(cell, width) } else { cell };
             text += &match place {
                 0 => format!("{cell:width$}"),
                 6 => format!("  {cell}"),

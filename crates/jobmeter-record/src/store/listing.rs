@@ -4,11 +4,15 @@ use super::{RunGroup, State, StoredRun};
 use crate::clock::local_text;
 use crate::text::{printable, printable_within};
 use jobmeter_model::VerdictKind;
+use jobmeter_model::layout::fitting;
 use jobmeter_model::units::{format_bytes, format_duration_ns};
 
 const NAME_WIDTH: usize = 20;
+/// What a command keeps of a narrow terminal.
+const COMMAND_WIDTH: usize = 8;
 
-/// One line for each run, a heading first. Commands are cut so that lines fit into `width`, where given.
+/// One line for each run, a heading first. Where `width` is given lines fit into it: commands are cut, and columns left
+/// out, the start first, then CPU time and name.
 pub fn text(runs: &[StoredRun], width: Option<usize>) -> String {
     let rows = runs.iter().map(|run| (cells(run), run.digest.command.as_slice()));
     aligned(rows.collect(), width)
@@ -30,10 +34,12 @@ fn aligned(listed: Vec<([String; 7], &[String])>, width: Option<usize>) -> Strin
     let rows: Vec<[String; 7]> = std::iter::once(heading).chain(cells).collect();
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    // Room for some of the command. The start is in the identifier.
+    let shown = fitting(&widths, 2, width.map(|width| width.saturating_sub(COMMAND_WIDTH + 2)), &[2, 4, 1]);
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
         let start = out.len();
-        for (column, cell) in row.iter().enumerate() {
+        for (column, cell) in row.iter().enumerate().filter(|(column, _)| shown[*column]) {
             let pad = " ".repeat(widths[column] - cell.chars().count());
             // Figures align at their right end, words at their left.
             let parts = if (3..=5).contains(&column) { [&pad, cell] } else { [cell, &pad] };
@@ -43,7 +49,7 @@ fn aligned(listed: Vec<([String; 7], &[String])>, width: Option<usize>) -> Strin
         out.push_str(&match index.checked_sub(1).map(|run| commands[run].join(" ")) {
             None => "COMMAND".to_owned(),
             Some(command) => match width {
-                Some(width) => printable_within(&command, width.saturating_sub(used).max(10)),
+                Some(width) => printable_within(&command, width.saturating_sub(used).max(COMMAND_WIDTH)),
                 None => printable(&command),
             },
         });
@@ -154,6 +160,17 @@ mod tests {
         assert!(lines[1].contains("a\\u{1b}[2J\\nb") && lines[1].ends_with('…'));
         assert!(lines[2].contains("1 min 01 s") && lines[2].contains("3.21 GB") && lines[2].contains('–'));
         assert!(!table.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_columns_not_lines() {
+        let runs = [run("train", "python train.py --epochs 3 --batch-size 64")];
+        for width in [60, 80, 100] {
+            let table = text(&runs, Some(width));
+            assert!(table.lines().all(|line| line.chars().count() <= width), "{width}: {table}");
+            assert!(table.contains("3.21 GB") && table.contains("python"), "{width}: {table}");
+            assert_eq!(table.contains("STARTED"), width == 100, "{width}: {table}");
+        }
     }
 
     #[test]
