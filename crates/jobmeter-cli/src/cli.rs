@@ -31,9 +31,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[command(about = RUN_ABOUT)]
-    Run(cmd::run::RunArgs),
+    Run(Box<cmd::run::RunArgs>),
     /// Measure a process that runs already
-    Attach(cmd::attach::AttachArgs),
+    Attach(Box<cmd::attach::AttachArgs>),
     /// Print a recorded run: summary, processes, phases, timeline
     Show(cmd::show::ShowArgs),
     /// Advise what to ask for next time, with the cheapest server and the cost
@@ -84,7 +84,7 @@ fn parse_run_alone() -> Option<Result<Command, clap::Error>> {
     }
     let words: Vec<OsString> = words.collect();
     let args = plain_command(&words).map(|command| Ok(cmd::run::RunArgs::plain(command.to_vec())));
-    Some(args.unwrap_or_else(|| parse_run(words)).map(Command::Run))
+    Some(args.unwrap_or_else(|| parse_run(words)).map(|args| Command::Run(Box::new(args))))
 }
 
 /// The command, where no option stands before it: then there is nothing to parse.
@@ -128,8 +128,8 @@ pub(crate) fn dispatch() -> u8 {
         }
     };
     finish(match command {
-        Command::Run(args) => cmd::run::main(args),
-        Command::Attach(args) => cmd::attach::main(args),
+        Command::Run(args) => cmd::run::main(*args),
+        Command::Attach(args) => cmd::attach::main(*args),
         Command::Show(args) => cmd::show::main(args),
         Command::Advise(args) => cmd::advise::main(args),
         Command::Servers(args) => cmd::servers::main(args),
