@@ -2,21 +2,28 @@
 
 use super::phases_from::{PhasesFrom, PhasesFromArgs};
 use super::{load, out};
-use jobmeter_record::place;
+use crate::say::{say, shown};
+use jobmeter_model::units::format_bytes;
+use jobmeter_record::{Run, place};
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::{RunData, SeriesBuilder, format};
 use std::path::Path;
 
-/// The runs that the selectors name, each read once in constant memory.
+/// The runs that the selectors name, sets oldest first, each read once in constant memory.
 pub(crate) fn runs(selectors: &[String], phases: &PhasesFromArgs) -> Result<Vec<RunData>, String> {
     let phases = phases.read()?;
-    let runs = selectors.iter().map(|selector| run(selector, &phases)).collect::<Result<_, _>>()?;
+    let mut runs = Vec::new();
+    for selector in selectors {
+        for recorded in load::all(selector)? {
+            runs.push(reduced(recorded, &phases));
+        }
+    }
     phases.finish()?;
     Ok(runs)
 }
 
-fn run(selector: &str, phases: &PhasesFrom) -> Result<RunData, String> {
-    let recorded = phases.attach(load::run(selector)?);
+fn reduced(recorded: Run, phases: &PhasesFrom) -> RunData {
+    let recorded = phases.attach(recorded);
     let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
     load::tell(recorded.replay(&mut builder).damage.as_ref());
     let summary = recorded.told_summary();
@@ -25,7 +32,7 @@ fn run(selector: &str, phases: &PhasesFrom) -> Result<RunData, String> {
         None if summary.run.command.is_empty() => summary.run.id.clone(),
         None => format::command_line(&summary.run.command),
     };
-    Ok(builder.finish(label, summary))
+    builder.finish(label, summary)
 }
 
 /// Says what is wrong with the place before any run is read.
@@ -36,4 +43,16 @@ pub(crate) fn check(path: &Path, force: bool) -> Result<(), String> {
 /// Puts a file in its place, whole, never over another unless asked.
 pub(crate) fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), String> {
     place::write(out::or_stdout(path), bytes, force).map_err(|error| error.to_string())
+}
+
+/// Says what was written and where.
+pub(crate) fn tell(path: &Path, what: &str, bytes: usize) {
+    if path != Path::new("-") {
+        say(&format!("jobmeter: wrote {what} to {} ({})", shown(path), format_bytes(bytes as u64)));
+    }
+}
+
+/// `1 run`, `12 runs`.
+pub(crate) fn counted(runs: usize) -> String {
+    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }

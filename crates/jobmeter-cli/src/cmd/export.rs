@@ -1,11 +1,13 @@
 //! `jobmeter export`: the tables of a run for other programs.
 
+use super::busy::Busy;
 use super::phases_from::PhasesFromArgs;
+use crate::say::{say, shown};
 use jobmeter_compat::layout::{Layout, export_layout, write_layout};
 use jobmeter_record::export::{Format, export_file, export_folder, export_sqlite, write_table};
 use jobmeter_record::table::Table;
 use jobmeter_record::{Damage, RecordError, Run, text};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -20,7 +22,7 @@ Examples:
   jobmeter export name:train -f sqlite -o run.sqlite"
 )]
 pub(crate) struct ExportArgs {
-    /// The run: a path, `last`, `last~2`, the beginning of an id, `name:N`
+    /// The run: a path, last, last~2, the beginning of an id, name:NAME or job:ID; of a set the newest
     #[arg(value_name = "RUN")]
     run: String,
     /// csv, jsonl, parquet, sqlite or arrow; otherwise told by the end of the output's name
@@ -46,20 +48,40 @@ pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     // The answer to a bad option comes before any file is looked for.
     let plan = plan(&args, output)?;
-    let run = super::load::run(&args.run)?;
+    let (run, _) = super::load::one_of_set(&args.run)?;
     let phases = args.phases.read()?;
     let run = phases.attach(run);
     phases.finish()?;
-    match carry_out(&run, &plan, output, args.force) {
+    let busy = output.map(|path| Busy::new(format!("exporting to {}", shown(path))));
+    let done = carry_out(&run, &plan, output, args.force);
+    drop(busy);
+    match done {
         // A reader that has seen enough (`| head`) is no error.
         Err(error) if output.is_none() && error.io_kind() == Some(ErrorKind::BrokenPipe) => Ok(0),
         Err(error) => Err(error.to_string()),
-        Ok(None) => Ok(0),
-        Ok(Some(damage)) => {
-            writeln!(std::io::stderr(), "jobmeter: {damage}").map_err(|error| error.to_string())?;
+        Ok((files, damage)) => {
+            damage.iter().for_each(|damage| say(&format!("jobmeter: {damage}")));
+            output.into_iter().for_each(|output| tell(&plan, output, &files));
             Ok(0)
         }
     }
+}
+
+/// Says what was written and where: into `output`, a file or a folder.
+fn tell(plan: &Plan, output: &Path, files: &[PathBuf]) {
+    let tables = match plan {
+        Plan::Layout(_) => 1,
+        Plan::Tables(_, tables) if files.len() == 1 => tables.len(),
+        Plan::Tables(..) => files.len(),
+    };
+    let what = if tables == 1 { "1 table".to_owned() } else { format!("{tables} tables") };
+    // A pipe or a device has no size to speak of.
+    let sizes: Option<u64> = files
+        .iter()
+        .map(|path| std::fs::metadata(path).ok().filter(|file| file.is_file()))
+        .map(|file| Some(file?.len()))
+        .sum();
+    sizes.into_iter().for_each(|bytes| super::drawn::tell(output, &what, bytes as usize));
 }
 
 enum Plan {
@@ -110,9 +132,9 @@ fn carry_out(
     plan: &Plan,
     output: Option<&Path>,
     force: bool,
-) -> Result<Option<Damage>, RecordError> {
+) -> Result<(Vec<PathBuf>, Option<Damage>), RecordError> {
     let stdout_name = Path::new("standard output");
-    match (plan, output) {
+    let damage = match (plan, output) {
         (Plan::Layout(layout), Some(path)) => export_layout(run, *layout, path, force),
         (Plan::Layout(layout), None) => write_layout(run, *layout, std::io::stdout().lock(), stdout_name),
         (Plan::Tables(Format::Sqlite, tables), Some(path)) => export_sqlite(run, tables, path, force),
@@ -120,9 +142,9 @@ fn carry_out(
             ([table], None) => write_table(run, *table, *format, std::io::stdout(), stdout_name),
             ([table], Some(path)) if !path.is_dir() => export_file(run, *table, *format, path, force),
             (tables, path) => {
-                let folder = path.unwrap_or(Path::new("."));
-                export_folder(run, tables, *format, folder, force).map(|(_, damage)| damage)
+                return export_folder(run, tables, *format, path.unwrap_or(Path::new(".")), force);
             }
         },
-    }
+    };
+    Ok((output.map(Path::to_owned).into_iter().collect(), damage?))
 }

@@ -1,7 +1,9 @@
 //! Runs by selector: a path, or what the store knows.
 
 use super::jobs;
+use crate::say::say;
 use jobmeter_insight::job::Job;
+use jobmeter_model::text::printable;
 use jobmeter_record::{Damage, Run, Selected};
 use std::io::Write;
 use std::path::Path;
@@ -26,6 +28,28 @@ pub(crate) fn any(selector: &str) -> Result<(Run, Option<Job>), String> {
             Ok((jobs::as_run(&job)?, Some(job)))
         }
     }
+}
+
+/// The same; of a set the newest, and one sentence says which that is.
+pub(crate) fn one_of_set(selector: &str) -> Result<(Run, Option<Job>), String> {
+    let found = any(selector)?;
+    if found.1.is_none() && !Path::new(selector).exists() {
+        let all = crate::config::store()?.select_all(selector).map_err(|error| error.to_string())?;
+        if all.len() > 1 {
+            let (selector, id) = (printable(selector), printable(&found.0.info().id));
+            say(&format!("jobmeter: {selector} names {} runs; this is the newest, {id}", all.len()));
+        }
+    }
+    Ok(found)
+}
+
+/// Every run that `selector` names, oldest first; of a job all its ranks as one.
+pub(crate) fn all(selector: &str) -> Result<Vec<Run>, String> {
+    if Path::new(selector).is_file() || job(selector)?.is_some() {
+        return run(selector).map(|run| vec![run]);
+    }
+    let paths = crate::config::store()?.select_all(selector).map_err(|error| error.to_string())?;
+    paths.iter().rev().map(|path| Run::open(path).map_err(|error| error.to_string())).collect()
 }
 
 /// The job that a selector names, where it names one.

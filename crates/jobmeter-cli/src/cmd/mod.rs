@@ -3,6 +3,7 @@
 pub(crate) mod advise;
 #[cfg(target_os = "linux")]
 pub(crate) mod attach;
+pub(crate) mod busy;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -1,7 +1,9 @@
 //! `jobmeter plot`: charts of recorded runs as a picture.
 
+use super::busy::Busy;
 use super::drawn;
 use super::phases_from::PhasesFromArgs;
+use crate::say::shown;
 use jobmeter_report::plot::{self, PlotOptions, Theme};
 use std::path::PathBuf;
 
@@ -11,7 +13,8 @@ use std::path::PathBuf;
   jobmeter plot last~1 last -o both.png --theme dark
   jobmeter plot name:train -o ram.png --metrics cpu,ram,psi --width 800")]
 pub(crate) struct PlotArgs {
-    /// Runs: a file, last, last~2, the beginning of an id, or name:NAME; several are overlaid
+    /// Runs: a file, last, last~2, the beginning of an id, name:NAME, job:ID, or a set such as 'base:*'; several are
+    /// overlaid
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
     /// The picture, .svg or .png
@@ -61,6 +64,7 @@ pub(crate) fn main(args: PlotArgs) -> Result<u8, String> {
     };
     let options = PlotOptions { theme, width: args.width, panels: args.metrics, heading: true };
     drawn::check(&args.output, args.force)?;
+    let busy = Busy::new(format!("drawing {}", shown(&args.output)));
     let runs = drawn::runs(&args.runs, &args.phases)?;
     let scene = plot::scene(&runs, &options).map_err(|error| error.to_string())?;
     let bytes = if is_png {
@@ -69,5 +73,7 @@ pub(crate) fn main(args: PlotArgs) -> Result<u8, String> {
         plot::to_svg(&scene).into_bytes()
     };
     drawn::write(&args.output, &bytes, args.force)?;
+    drop(busy);
+    drawn::tell(&args.output, &format!("charts of {}", drawn::counted(runs.len())), bytes.len());
     Ok(0)
 }

@@ -1,5 +1,6 @@
 //! `jobmeter report`: one self-contained page about recorded runs.
 
+use super::busy::Busy;
 use super::drawn;
 use super::phases_from::PhasesFromArgs;
 use super::pricing::{Market, PricingArgs};
@@ -14,9 +15,11 @@ use std::process::{Command, Stdio};
 #[command(after_help = "Examples:
   jobmeter report last -o report.html --open
   jobmeter report last~1 last -o before-and-after.html
+  jobmeter report 'base:*' 'new:*' -o comparison.html
   jobmeter report last -o report.html --instance aws/m5.4xlarge")]
 pub(crate) struct ReportArgs {
-    /// Runs: a file, last, last~2, the beginning of an id, or name:NAME; several are compared
+    /// Runs: a file, last, last~2, the beginning of an id, name:NAME, job:ID, or a set such as 'base:*'; several are
+    /// compared
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
     /// The page; `-` is standard output
@@ -40,6 +43,7 @@ pub(crate) struct ReportArgs {
 pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
     drawn::check(&args.output, args.force)?;
     let market = args.pricing.market()?;
+    let busy = Busy::new(format!("writing {}", shown(&args.output)));
     let mut runs = drawn::runs(&args.runs, &args.phases)?;
     for run in &mut runs {
         run.advice = advise(run, &market)?;
@@ -47,6 +51,8 @@ pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
     let page = if args.is_static { html::render_static(&runs) } else { html::render(&runs) };
     let page = page.map_err(|error| error.to_string())?;
     drawn::write(&args.output, page.as_bytes(), args.force)?;
+    drop(busy);
+    drawn::tell(&args.output, &format!("a page about {}", drawn::counted(runs.len())), page.len());
     if args.open {
         open(&args.output)?;
     }

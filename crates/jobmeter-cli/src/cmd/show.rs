@@ -35,7 +35,7 @@ const JSON_CELLS: usize = 120;
   jobmeter show last~1 --processes --json
   jobmeter show last --timeline")]
 pub(crate) struct ShowArgs {
-    /// Run: a file, last, last~2, the beginning of an id, or name:NAME
+    /// Run: a file, last, last~2, the beginning of an id, name:NAME or job:ID; of a set the newest
     #[arg(default_value = "last")]
     run: String,
     /// Every process that was seen: parent, command, start, end, CPU, peak RSS, exit
@@ -69,7 +69,7 @@ pub(crate) struct ShowArgs {
 pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let settings = Settings::load()?;
     let phases = args.more_phases.read()?;
-    let (run, job) = load::any(&args.run)?;
+    let (run, job) = load::one_of_set(&args.run)?;
     let run = phases.attach(run);
     phases.finish()?;
     // Who brings phases wants to see them.

@@ -338,7 +338,9 @@ fn exports_pages_and_pictures_go_the_same_way() {
         let (code, stderr) = write(&[], &link);
         assert!(code == 125 && stderr.contains("exists already"), "{ending}: {stderr}");
         assert_eq!(fs::read_to_string(&file).expect("untouched"), "old");
-        assert_eq!(write(&["--force"], &link), (0, String::new()), "{ending}");
+        let (code, stderr) = write(&["--force"], &link);
+        assert!(code == 0 && stderr.starts_with("jobmeter: wrote "), "{ending}: {stderr}");
+        assert!(stderr.contains(&link) && stderr.lines().count() == 1, "{ending}: {stderr}");
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink(), "{ending}");
         assert_eq!(fs::metadata(&file).expect("there").mode() & 0o777, 0o644, "{ending}");
         assert_ne!(fs::read(&file).expect("there"), b"old", "{ending}");

@@ -184,3 +184,34 @@ fn a_spreadsheet_finds_no_formula_in_what_came_from_the_job() {
     let text = String::from_utf8_lossy(&lines.stdout).into_owned();
     assert!(text.contains("\"@SUM(1)\""), "JSON has no formulas and keeps the name as it is: {text}");
 }
+
+/// `report` and `plot` take all runs of a set, `show` and `export` the newest, and each says so.
+#[test]
+fn a_set_is_taken_whole_or_its_newest_run_is_named() {
+    let room = Room::new("sets-taken");
+    for _ in 0..3 {
+        room.run(&["--name", "base"], &["true"]);
+    }
+    let said = |words: &[&str]| {
+        let run = room.finish(room.jobmeter(words));
+        assert_eq!(run.code, 0, "{words:?}: {}", run.stderr);
+        run.stderr
+    };
+    let page = said(&["report", "base:*", "-o", &room.file("page.html")]);
+    assert!(
+        page.starts_with("jobmeter: wrote a page about 3 runs to ") && page.contains("page.html"),
+        "{page}"
+    );
+    let plot = said(&["plot", "base:*", "-o", &room.file("plot.svg")]);
+    assert!(plot.starts_with("jobmeter: wrote charts of 3 runs to "), "{plot}");
+    let newest = room.finish(room.jobmeter(&["show", "last", "--json"]));
+    let newest: serde_json::Value = serde_json::from_slice(&newest.stdout).expect("JSON");
+    let id = newest["run"]["id"].as_str().expect("an id");
+    let sentence = format!("jobmeter: base:* names 3 runs; this is the newest, {id}\n");
+    assert_eq!(said(&["show", "base:*"]), sentence);
+    assert_eq!(said(&["export", "base:*", "-f", "csv"]), sentence);
+    assert_eq!(said(&["show", "name:base"]), "", "the newest of a name is one run");
+    let folder = said(&["export", "last", "-t", "all", "-f", "csv", "-o", &room.file("tables")]);
+    assert!(folder.starts_with("jobmeter: wrote ") && folder.contains(" tables to "), "{folder}");
+    assert_eq!(folder.lines().count(), 1, "{folder}");
+}
