@@ -14,6 +14,17 @@ pub(crate) struct LastReadings {
     pub file_bytes: u64,
     /// Where it was a forked copy of a process that lived on.
     pub copy: Option<CopyReadings>,
+    /// Where it has become another program since it was last read.
+    pub before_exec: Option<BeforeExec>,
+}
+
+/// A process that execs leaves its memory and its high-water mark behind: the final mark does not tell of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BeforeExec {
+    /// The most that it held up to its last reading.
+    pub read_bytes: u64,
+    /// Its page faults afterwards, of which each can have added a page.
+    pub faults: u64,
 }
 
 /// Of a forked copy only what it changed counts; the rest is its parent's.
@@ -42,8 +53,11 @@ impl LastReadings {
                 .saturating_add(self.file_bytes)
                 .saturating_add(mapped_bytes.min(risen_bytes))
         });
-        let total_bytes = [self.final_mark_bytes, by_faults, changed].into_iter().flatten().min()?;
-        Some(Parts::of(total_bytes, self.file_bytes))
+        let last_program_bytes = [self.final_mark_bytes, by_faults, changed].into_iter().flatten().min()?;
+        let before_bytes = self.before_exec.map_or(0, |before| {
+            before.read_bytes.saturating_add(before.faults.saturating_mul(PAGE_BYTES))
+        });
+        Some(Parts::of(last_program_bytes.max(before_bytes), self.file_bytes))
     }
 }
 
@@ -67,6 +81,16 @@ mod tests {
         assert_eq!(read.at_most(huge), Some(Parts::of(1_000_000 + 3 * 65_536 + (2 << 20), 0)));
         let marked = LastReadings { final_mark_bytes: Some(1_050_000), ..read };
         assert_eq!(marked.at_most(NO_HUGE), Some(Parts::of(1_050_000, 0)));
+    }
+
+    #[test]
+    fn what_it_held_before_an_exec_is_not_in_its_final_mark() {
+        let before_exec = Some(BeforeExec { read_bytes: 1_000_000, faults: 500 });
+        let read =
+            LastReadings { final_mark_bytes: Some(1_500_000), before_exec, ..LastReadings::default() };
+        assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(1_000_000 + 500 * 4096, 0)));
+        let larger = LastReadings { final_mark_bytes: Some(9_000_000), ..read };
+        assert_eq!(larger.at_most(NO_HUGE), Some(Parts::of(9_000_000, 0)));
     }
 
     #[test]

@@ -29,7 +29,9 @@ pub(crate) struct ExitRecord {
     pub cpu_ns: u64,
     /// It was forked and never replaced by exec.
     pub is_copy: bool,
-    /// High-water mark of its last address space.
+    /// Name of its last program, as `stat` has it; only the record of the first thread tells it.
+    pub name: Option<[u8; 16]>,
+    /// High-water mark of its last address space: what it held before an exec is not in it.
     pub peak_rss_bytes: u64,
     /// Minor and major page faults of this task alone.
     pub faults: u64,
@@ -153,6 +155,7 @@ fn parse_stats(stats: &[u8]) -> Option<ExitRecord> {
         cpu_ns: number_at::<8>(stats, 72)?,
         parent_pid: number_at::<4>(stats, 132)? as i32,
         is_copy: number_at::<1>(stats, 8)? & AFORK != 0,
+        name: stats.get(80..96).filter(|_| is_process).and_then(|name| name.try_into().ok()),
         peak_rss_bytes: number_at::<8>(stats, 200)? * 1024,
         faults: number_at::<8>(stats, 168)? + number_at::<8>(stats, 176)?,
     })
@@ -200,6 +203,7 @@ mod tests {
         stats[72..80].copy_from_slice(&5_000_000u64.to_ne_bytes());
         stats[128..132].copy_from_slice(&4321u32.to_ne_bytes());
         stats[132..136].copy_from_slice(&77u32.to_ne_bytes());
+        stats[80..86].copy_from_slice(b"solver");
         stats[168..176].copy_from_slice(&1500u64.to_ne_bytes());
         stats[176..184].copy_from_slice(&3u64.to_ne_bytes());
         stats[200..208].copy_from_slice(&62_360u64.to_ne_bytes());
@@ -218,6 +222,7 @@ mod tests {
             cpu_ns: 5_000_000,
             parent_pid: 77,
             is_copy: true,
+            name: Some(*b"solver\0\0\0\0\0\0\0\0\0\0"),
             peak_rss_bytes: 62_360 * 1024,
             faults: 1503,
         };

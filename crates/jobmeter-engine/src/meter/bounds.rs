@@ -2,7 +2,7 @@
 //! ended in between.
 
 use super::Meter;
-use crate::account::ended::{CopyReadings, LastReadings};
+use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::peaks::{Ended, Huge, Interval, Parts, Peaks};
 use crate::linux::control::Reaped;
 use crate::linux::perf_ring::Passed;
@@ -89,13 +89,14 @@ impl Bounds {
         let marks = &mut self.exit_marks;
         let Some(records) = &mut self.exit_records else { return };
         records.drain(|record| {
-            let none = ExitRecord { peak_rss_bytes: 0, faults: 0, cpu_ns: 0, wait_status: None, ..record };
+            let none = ExitRecord { peak_rss_bytes: 0, faults: 0, cpu_ns: 0, wait_status: None, name: None, ..record };
             let mark = marks.entry(record.pid).or_insert(ExitMark { record: none, age: 0 });
             // Each thread of a process has a record of its own.
             mark.age = 0;
             mark.record.faults += record.faults;
             mark.record.cpu_ns += record.cpu_ns;
             mark.record.wait_status = record.wait_status.or(mark.record.wait_status);
+            mark.record.name = record.name.or(mark.record.name);
             mark.record.peak_rss_bytes = mark.record.peak_rss_bytes.max(record.peak_rss_bytes);
         });
     }
@@ -158,7 +159,7 @@ impl Meter {
         // Read as a zombie, or in its exit record, the count of its faults is final.
         let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
         let parent_lives = self.lives(gone.parent_pid);
-        let readings = gone.last_readings(final_mark_bytes, final_faults, parent_lives);
+        let readings = gone.last_readings(final_mark_bytes, final_faults, mark.and_then(|mark| mark.name), parent_lives);
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
             is_main: gone.is_main,
@@ -183,6 +184,7 @@ impl Meter {
             cpu_ns: reaped.usage.cpu_ns(),
             parent_pid: 0,
             is_copy: false,
+            name: None,
             peak_rss_bytes: reaped.usage.peak_rss_bytes,
             faults: reaped.usage.faults_minor + reaped.usage.faults_major,
         };
@@ -246,6 +248,7 @@ impl Meter {
                     let readings = process.last_readings(
                         mark.map(|mark| mark.peak_rss_bytes),
                         faults,
+                        mark.and_then(|mark| mark.name),
                         self.lives(process.parent_pid),
                     );
                     interval.push_ended(0, u64::MAX, process.is_main, readings);
@@ -284,7 +287,7 @@ impl Meter {
             return LastReadings { final_mark_bytes: Some(newborn_bytes), ..LastReadings::default() };
         }
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
-        let ExitRecord { parent_pid, is_copy, peak_rss_bytes, faults, .. } = mark.record;
+        let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
         let parent_lives = self.lives(parent_pid);
         LastReadings {
             final_mark_bytes: Some(peak_rss_bytes),
@@ -293,6 +296,9 @@ impl Meter {
                 faults_after: faults,
                 rss_bytes: 0,
             }),
+            // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,
+            // which outlives an exec.
+            before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec { read_bytes: 0, faults }),
             ..LastReadings::default()
         }
     }

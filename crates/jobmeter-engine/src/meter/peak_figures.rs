@@ -132,11 +132,22 @@ fn mark_lag_bytes() -> u64 {
     3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)
 }
 
+/// By how much a count of the machine's pages may be off: each CPU keeps up to 125 pages to itself.
+fn machine_lag_bytes() -> u64 {
+    125 * crate::linux::cpus::online().len() as u64 * sys::sysconf(libc::_SC_PAGESIZE)
+}
+
 /// Memory that the job holds and no process maps.
 fn unmapped_figure((least_bytes, most_bytes): (u64, u64)) -> Figure {
     let reason = "by the growth of the machine's shared memory, in which other programs may have a part";
     let figure = Figure::int(least_bytes, Quality::Estimate).because(reason);
-    Figure { lower: Some(Number::Int(least_bytes)), upper: Some(Number::Int(most_bytes)), ..figure }
+    // Growth is the difference of two readings. Where nothing grew there is no doubt to state.
+    let lag_bytes = if most_bytes == 0 { 0 } else { 2 * machine_lag_bytes() };
+    Figure {
+        lower: Some(Number::Int(least_bytes.saturating_sub(lag_bytes))),
+        upper: Some(Number::Int(most_bytes + lag_bytes)),
+        ..figure
+    }
 }
 
 /// A peak of which some processes may be missing.

@@ -60,6 +60,10 @@ pub struct Process {
     pub parent_pid: i32,
     /// The command name has changed since it was last told.
     pub is_renamed: bool,
+    /// Since the last full tick it has become another program, as far as its name tells, and what it was seen to hold
+    /// before: its mark does not tell of that.
+    has_execed: bool,
+    before_exec_bytes: u64,
     /// Last `stat`; for leaves it is up to one slow period old.
     pub stat: stat::Stat,
     /// Own CPU time by the process CPU clock, every tick.
@@ -165,6 +169,8 @@ impl Process {
             is_main,
             parent_pid: stat.parent_pid,
             is_renamed: false,
+            has_execed: false,
+            before_exec_bytes: 0,
             stat,
             cpu_ns: 0,
             rss_bytes: 0,
@@ -308,8 +314,14 @@ impl Process {
         // Left alone with the memory of a parent that is gone, it is its own.
         self.borrows_memory &= stat.parent_pid == self.parent_pid;
         self.parent_pid = stat.parent_pid;
-        self.is_renamed |= stat.name != self.stat.name;
-        if self.stat.is_forked_copy() && !stat.is_forked_copy() {
+        let is_renamed = stat.name != self.stat.name;
+        self.is_renamed |= is_renamed;
+        let was_copy = self.stat.is_forked_copy() && !stat.is_forked_copy();
+        if is_renamed || was_copy {
+            self.before_exec_bytes = if was_copy { 0 } else { self.max_rss_bytes };
+            self.has_execed = true;
+        }
+        if was_copy {
             // It has become a program of its own; the memory it had before was its parent's.
             self.borrows_memory = false;
             self.peak_rss_bytes = 0;

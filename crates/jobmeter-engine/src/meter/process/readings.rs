@@ -1,8 +1,8 @@
 //! What was last read of a process, as the account takes it.
 
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
-use crate::account::ended::{CopyReadings, LastReadings};
-use crate::account::peaks::Living;
+use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
+use crate::account::peaks::{Living, PAGE_BYTES};
 use crate::account::reading::{ProcessReading, Waited};
 use crate::account::sharing::MemoryReading;
 use crate::linux::proc::stat;
@@ -13,6 +13,9 @@ impl Process {
     /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date.
     pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
         let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
+        let faults_since = self.stat.faults().saturating_sub(self.faults_at_full);
+        let before_exec_bytes =
+            if self.has_execed { self.before_exec_bytes + faults_since * PAGE_BYTES } else { 0 };
         is_fresh.then(|| Living {
             pid: self.id.pid,
             parent_pid: self.parent_pid,
@@ -23,20 +26,22 @@ impl Process {
             max_rss_bytes: self.max_rss_bytes,
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
-            mark_bytes: self.peak_rss_bytes,
+            mark_bytes: self.peak_rss_bytes.max(before_exec_bytes),
             faults: self.stat.faults(),
-            faults_since: self.stat.faults().saturating_sub(self.faults_at_full),
+            faults_since,
         })
     }
 
     /// What bounds its memory now that it has ended. `mark_bytes` is its final mark where that is known, `faults` all of
-    /// its page faults; `parent_lives` says that its parent still has what a forked copy shares.
+    /// its page faults, `last_name` what it was called at its end; `parent_lives` says that its parent still has what a forked copy shares.
     pub(crate) fn last_readings(
         &self,
         mark_bytes: Option<u64>,
         faults: Option<u64>,
+        last_name: Option<[u8; 16]>,
         parent_lives: bool,
     ) -> LastReadings {
+        let has_changed = last_name.is_some_and(|name| name != self.stat.name);
         let is_copy = self.stat.is_forked_copy() && !self.is_main && parent_lives;
         LastReadings {
             final_mark_bytes: mark_bytes,
@@ -46,6 +51,10 @@ impl Process {
                 faults,
                 faults_after: faults.saturating_sub(self.faults_at_full),
                 rss_bytes: self.max_rss_bytes,
+            }),
+            before_exec: faults.filter(|_| has_changed).map(|faults| BeforeExec {
+                read_bytes: if self.stat.is_forked_copy() { 0 } else { self.max_rss_bytes },
+                faults: faults.saturating_sub(self.faults_at_full),
             }),
             file_bytes: if is_copy {
                 self.max_file_bytes
@@ -60,6 +69,7 @@ impl Process {
         self.max_rss_bytes = self.rss_bytes;
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
+        self.has_execed = false;
         self.is_end_bounded = self.is_zombie();
     }
 
