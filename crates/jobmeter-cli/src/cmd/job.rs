@@ -27,6 +27,18 @@ fn parse_id(text: &str) -> Result<String, String> {
 }
 
 impl JobArgs {
+    /// The id behind `slurm:`, for a job that is to be found on this node; an error names what would be right.
+    pub(crate) fn scheduled(&self) -> Option<Result<&str, String>> {
+        let text = self.job.as_deref()?;
+        let is_id = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+        Some(text.strip_prefix("slurm:").filter(is_id).ok_or_else(|| {
+            format!(
+                "the processes of job '{}' are found by Slurm's control groups only; write slurm: and a number, or name a PID",
+                text.escape_debug()
+            )
+        }))
+    }
+
     /// For a job that we start, which has our environment.
     pub(crate) fn of_ours(&self) -> Option<JobInfo> {
         self.amend(jobmeter_host::job_of_this_process())
@@ -45,10 +57,18 @@ impl JobArgs {
 
     fn amend(&self, found: Option<JobInfo>) -> Option<JobInfo> {
         let Some(id) = &self.job else { return found };
+        // The process says more of its job than the words by which it was looked for.
+        if found.as_ref().is_some_and(|found| *id == format!("{}:{}", found.scheduler, found.id)) {
+            return found;
+        }
         let found = found.unwrap_or_default();
+        let (scheduler, id) = match self.scheduled() {
+            Some(Ok(id)) => ("slurm", id),
+            _ => ("user", id.as_str()),
+        };
         Some(JobInfo {
-            scheduler: "user".to_owned(),
-            id: id.clone(),
+            scheduler: scheduler.to_owned(),
+            id: id.to_owned(),
             step: None,
             rank: self.rank.or(found.rank),
             world_size: self.world.or(found.world_size),

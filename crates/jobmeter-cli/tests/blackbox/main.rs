@@ -3,6 +3,7 @@
 //! `cpu`, `memory`, `kills` and `scale` are heavy and run one at a time (see `.config/nextest.toml`).
 
 mod attach;
+mod attach_groups;
 mod budgets;
 mod claims;
 mod config;

@@ -15,6 +15,8 @@ use std::collections::HashMap;
 pub(crate) enum Fate {
     /// Its parent ended in the same tick, or orphans are reparented to us: an ancestor has it.
     PassedUp,
+    /// Its parent is nobody of the job, and its account was read after its end: nothing of it is missing.
+    Kept,
     Lost,
 }
 
@@ -127,7 +129,7 @@ impl Ledger {
             None if fate == Fate::PassedUp => {}
             None => {
                 self.lost.add(&account);
-                self.has_hole |= !gone.is_main;
+                self.has_hole |= !gone.is_main && fate == Fate::Lost;
             }
             Some(parent) if parent.ignores_children => {
                 self.lost.add(&account);

@@ -2,6 +2,7 @@
 //! processes, and the system calls below them. Nothing here subtracts.
 
 pub mod cgroup;
+pub mod containers;
 pub mod control;
 pub mod cpus;
 pub mod descriptors;

@@ -6,7 +6,7 @@ use super::{Meter, OUT_OF_DESCRIPTORS, Target, account_values};
 use crate::account::amounts::{Account, share_out};
 use crate::account::cpu::CpuEvidence;
 use crate::account::grade::{self, CounterSigns};
-use crate::linux::cgroup::JobGroup;
+use crate::linux::cgroup::{GroupCpu, JobGroup};
 use crate::linux::sys;
 use jobmeter_model::accumulate::{AllFigures, Divisors};
 use jobmeter_model::event::Event;
@@ -69,7 +69,9 @@ impl Meter {
         self.bound_memory(sys::monotonic_ns(), false);
         let (main, combined) = self.accounts();
         let evidence = self.cpu_evidence(combined);
-        let cpu = evidence.settle();
+        let mut cpu = evidence.settle();
+        // The group has counted the time of who left the tree; their other counters are as last read.
+        cpu.accounts_are_short |= self.tree.groups.are_all && evidence.has_hole;
         self.counters.accounts_are_short = cpu.accounts_are_short;
         let signs = CounterSigns {
             cpu,
@@ -95,11 +97,11 @@ impl Meter {
 
     /// What is known of the CPU time of the whole job.
     fn cpu_evidence(&self, combined: Account) -> CpuEvidence {
-        let Witnesses { group, clocks, .. } = &self.witnesses;
+        let Witnesses { clocks, .. } = &self.witnesses;
         let discards = self.doubts.may_discard && !self.events_are_complete();
         CpuEvidence {
             combined,
-            group: group.as_ref().and_then(JobGroup::cpu),
+            group: self.group_cpu(),
             perf_clock_ns: clocks.total_ns(),
             missed_processes: self.doubts.is_partial.then_some(OUT_OF_DESCRIPTORS),
             has_hole: self.counters.ledger.has_hole || discards,
@@ -107,6 +109,18 @@ impl Meter {
             tick_ns: self.tree.scale.tick_ns,
             rounded_before: self.counters.base.gaps.rounded,
             thread_loss_ns: self.thread_births() * LOSS_PER_THREAD_NS,
+        }
+    }
+
+    /// By the job's own group, or by the one that is attached to.
+    fn group_cpu(&self) -> Option<GroupCpu> {
+        match self.tree.groups.are_all {
+            true => self.tree.groups.cpu_ns().map(|total_ns| GroupCpu {
+                total_ns,
+                user_ns: None,
+                system_ns: None,
+            }),
+            false => self.witnesses.group.as_ref().and_then(JobGroup::cpu),
         }
     }
 
@@ -248,6 +262,10 @@ impl Meter {
                 (None, Some(reason)) => sources.push(source("perf_ring", false, reason.clone())),
                 (None, None) => {}
             }
+        }
+        for group in &self.tree.groups.watched {
+            let detail = format!("the group {}, its own count of CPU time", group.dir().display());
+            sources.push(source("cgroup", group.used_cpu_ns().is_some(), detail));
         }
         if self.witnesses.exits.is_open() {
             let detail = "exit status of every process that ends, by the kernel's process connector";

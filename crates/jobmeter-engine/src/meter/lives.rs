@@ -26,7 +26,15 @@ impl Meter {
         let orphans_come_to_us = matches!(self.target, Target::Child(_));
         let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
         let went_together = parent_pid.is_some_and(|parent_pid| self.changes.departed.contains(&parent_pid));
-        let fate = if orphans_come_to_us || went_together { Fate::PassedUp } else { Fate::Lost };
+        let guest = self.tree.get(pid).filter(|process| self.tree.groups.has_guest(process));
+        let fate = match guest {
+            _ if went_together => Fate::PassedUp,
+            // The parent of a guest is a daemon: nobody of the job gets its account.
+            Some(guest) if guest.is_final => Fate::Kept,
+            Some(_) => Fate::Lost,
+            None if orphans_come_to_us => Fate::PassedUp,
+            None => Fate::Lost,
+        };
         self.depart_to(fate, pid, now_ns);
     }
 
@@ -39,6 +47,7 @@ impl Meter {
 
     fn depart_to(&mut self, fate: Fate, pid: i32, now_ns: u64) {
         let Some(gone) = self.tree.remove(pid) else { return };
+        self.tree.groups.forget(&gone);
         let reading = gone.reading(self.tree.scale);
         // A younger process has the pid of a parent that is gone.
         let parent = self.tree.get(gone.parent_pid);

@@ -5,6 +5,7 @@ mod exits;
 mod extra;
 mod fill;
 pub(crate) mod finish;
+mod groups;
 pub mod layout;
 mod lives;
 mod memory;

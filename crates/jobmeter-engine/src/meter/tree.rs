@@ -7,6 +7,7 @@ use crate::account::sharing::MemoryReading;
 use crate::linux::control::Pid;
 use crate::linux::descriptors::Descriptors;
 use crate::linux::sys::{self, PathBuffer};
+use crate::meter::groups::Groups;
 use crate::meter::process::{Presence, Process, Scale, read_children_of, read_thread_children};
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -52,6 +53,8 @@ pub struct Tree {
     pub buffer: Vec<u8>,
     /// The kernel offers `task/TID/children`; otherwise all of /proc is searched.
     has_children_lists: bool,
+    /// Groups whose members belong to the job, whoever their parents are.
+    pub(crate) groups: Groups,
 }
 
 impl Tree {
@@ -77,6 +80,7 @@ impl Tree {
             found: Vec::with_capacity(64),
             buffer: vec![0; 16 * 1024],
             has_children_lists: true,
+            groups: Groups::default(),
         }
     }
 
@@ -302,6 +306,10 @@ impl Tree {
         born: &mut Vec<i32>,
         breathe: &mut dyn FnMut(),
     ) {
+        self.discover_in_groups(born);
+        if self.groups.are_all {
+            return;
+        }
         if !self.has_children_lists {
             return self.discover_by_scan(born);
         }
@@ -358,9 +366,10 @@ impl Tree {
         }
     }
 
-    fn add(&mut self, pid: i32, born: &mut Vec<i32>) {
+    pub(super) fn add(&mut self, pid: i32, born: &mut Vec<i32>) {
         let keep = self.descriptors.allow(self.kept_files, FILES_PER_PROCESS);
         if let Some(process) = Process::open(pid, false, keep, self.scale, &mut self.buffer) {
+            self.note_child_of_guest(&process);
             self.insert(process);
             born.push(pid);
         }

@@ -1,5 +1,6 @@
 //! Measuring a process that runs already, from outside: until it ends, for a time, or until told to stop.
 
+use crate::linux::cgroup::WatchedGroup;
 use crate::linux::control::Pid;
 use crate::linux::pidfd;
 use crate::linux::proc::status;
@@ -13,6 +14,7 @@ use jobmeter_model::summary::{Limits, RunInfo, Summary};
 use jobmeter_model::verdict::{self, Circumstances};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Why a pid cannot be measured.
@@ -102,10 +104,57 @@ pub struct Watch {
     pid: i32,
     /// Readable when the process has ended; `None` where there was no descriptor to be had.
     exit: Option<OwnedFd>,
+    /// The same, once the first process of a group has ended and others go on.
+    ended: Option<OwnedFd>,
     deadline_ns: Option<u64>,
+    /// All members of a group are measured: the watch goes on until the last of them has ended.
+    is_of_group: bool,
+}
+
+/// The group that is to be measured, and the process in it that was there first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupTarget {
+    pub dir: PathBuf,
+    pub first_pid: i32,
+}
+
+impl GroupTarget {
+    /// Of a group with a process in it that can be measured.
+    pub fn of(dir: PathBuf) -> Result<GroupTarget, String> {
+        let mut pids = Vec::new();
+        WatchedGroup::from_now(dir.clone()).read(&mut pids);
+        let own_pid = std::process::id() as i32;
+        let start_ticks = |pid: i32| {
+            let mut buffer = [0u8; 1024];
+            let stat =
+                sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::linux::proc::stat::parse);
+            stat.filter(|stat| stat.state != b'Z').map(|stat| stat.start_ticks)
+        };
+        let living = pids.into_iter().filter(|pid| *pid != own_pid && check_target(*pid).is_ok());
+        let living = living.filter_map(|pid| start_ticks(pid).map(|ticks| (ticks, pid)));
+        match living.min() {
+            Some((_, first_pid)) => Ok(GroupTarget { dir, first_pid }),
+            None => Err(format!(
+                "no process is in the control group {}; it may have ended already",
+                dir.display()
+            )),
+        }
+    }
 }
 
 impl Watch {
+    /// As [`Watch::start`], for all members of a group and of the groups below it.
+    pub fn start_group(
+        target: &GroupTarget,
+        interval_ns: Option<u64>,
+        duration_ns: Option<u64>,
+    ) -> io::Result<Watch> {
+        let mut watch = Watch::start(target.first_pid, interval_ns, duration_ns)?;
+        watch.meter.measure_group(WatchedGroup::from_now(target.dir.clone()));
+        watch.is_of_group = true;
+        Ok(watch)
+    }
+
     pub fn start(pid: i32, interval_ns: Option<u64>, duration_ns: Option<u64>) -> io::Result<Watch> {
         let signals = SignalPlan::install()?;
         let exit = Pid::new(pid).and_then(|pid| pidfd::open(pid).ok());
@@ -114,7 +163,7 @@ impl Watch {
         let now_ns = sys::monotonic_ns();
         let cadence = Cadence::start(interval_ns, now_ns).of_own_process();
         let deadline_ns = duration_ns.map(|duration_ns| now_ns + duration_ns);
-        Ok(Watch { meter, cadence, signals, pid, exit, deadline_ns })
+        Ok(Watch { meter, cadence, signals, pid, exit, ended: None, deadline_ns, is_of_group: false })
     }
 
     /// Until the process has ended, the time is up, or a signal tells us to stop.
@@ -129,7 +178,7 @@ impl Watch {
                 meter.set_interval_ns(interval_ns);
                 meter.take_turn(turn)
             });
-            if !self.meter.has_main() {
+            if self.has_ended() {
                 return WatchEnd::ProcessEnded;
             }
             if self.deadline_ns.is_some_and(|deadline_ns| sys::monotonic_ns() >= deadline_ns) {
@@ -147,9 +196,16 @@ impl Watch {
             }
             let ended = match ready {
                 Ok([_, has_ended]) if self.exit.is_some() => has_ended,
+                // The first of a group is gone; the ticks see to the others.
+                _ if self.is_of_group => false,
                 // Nothing tells of its end: look.
                 _ => is_zombie(self.pid),
             };
+            if ended && self.is_of_group {
+                self.ended = self.exit.take();
+                self.meter.tick();
+                continue;
+            }
             if ended {
                 // A zombie for as long as its parent leaves it there: read now.
                 self.meter.last_tick();
@@ -158,11 +214,15 @@ impl Watch {
         }
     }
 
+    fn has_ended(&self) -> bool {
+        if self.is_of_group { self.meter.is_deserted() } else { !self.meter.has_main() }
+    }
+
     /// How the process ended, where the kernel tells it to others than its parent: once that has reaped it, which
     /// most do at once.
     fn wait_status(&self) -> Option<i32> {
         const LOOKS: u32 = 10;
-        let exit = self.exit.as_ref()?;
+        let exit = self.exit.as_ref().or(self.ended.as_ref())?;
         for _ in 0..LOOKS {
             if let Some(status) = pidfd::wait_status(exit) {
                 return Some(status);

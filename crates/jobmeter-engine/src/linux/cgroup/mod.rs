@@ -3,6 +3,7 @@
 
 mod membership;
 mod mount;
+pub mod watched;
 
 use crate::linux::proc::scan::{keyed, lines, number};
 use crate::linux::sys;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use membership::Membership;
 use membership::{groups_of, usual_unified_mount};
+pub use watched::WatchedGroup;
 
 /// Bytes that any of the files here fits into.
 const SMALL: usize = 2048;

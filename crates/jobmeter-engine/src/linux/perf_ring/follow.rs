@@ -196,7 +196,9 @@ impl Meter {
     }
 
     pub(crate) fn events_are_complete(&self) -> bool {
-        self.witnesses.follower.as_ref().is_some_and(|follower| follower.is_complete())
+        // What others start for the job is not followed from its beginning.
+        self.tree.groups.watched.is_empty()
+            && self.witnesses.follower.as_ref().is_some_and(|follower| follower.is_complete())
     }
 
     /// Takes what the ring has to say.
