@@ -9,14 +9,15 @@ use std::process::Command;
 const RUNS: [&str; 4] = ["plain", "phases", "cut-off", "attached"];
 
 /// The name of the golden file, and the arguments behind `jobmeter`; `RUN` stands for the run file.
-const OF_A_RUN: [(&str, &str); 19] = [
+const OF_A_RUN: [(&str, &str); 20] = [
     ("show.first.txt", "show RUN"),
     ("show.first.iec.txt", "show RUN --units iec"),
     ("show.md", "show RUN -f markdown"),
     ("show.txt", "show RUN --full"),
     ("show.iec.txt", "show RUN --full --units iec"),
     ("show.json", "show RUN -f json"),
-    ("processes.txt", "show RUN --processes"),
+    ("processes.txt", "show RUN --processes --all"),
+    ("process-tree.txt", "show RUN --processes"),
     ("processes.json", "show RUN --processes -f json"),
     ("phases.txt", "show RUN --phases"),
     ("phases.json", "show RUN --phases -f json"),

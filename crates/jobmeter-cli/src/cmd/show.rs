@@ -32,15 +32,19 @@ const JSON_CELLS: usize = 120;
   jobmeter show last -f markdown
   jobmeter show name:train --phases
   jobmeter show last --phases-from sub-tracking.csv
-  jobmeter show last~1 --processes --json
+  jobmeter show last --processes
+  jobmeter show last~1 --processes --all
   jobmeter show last --timeline")]
 pub(crate) struct ShowArgs {
     /// Run: a file, last, last~2, the beginning of an id, name:NAME or job:ID; of a set the newest
     #[arg(default_value = "last")]
     run: String,
-    /// Every process that was seen: parent, command, start, end, CPU, peak RSS, exit
+    /// The processes as a tree: the heavy branches with CPU, peak RSS and exit, and a count of the rest
     #[arg(long)]
     processes: bool,
+    /// With --processes: a list of every process that was seen, with parent, start and end
+    #[arg(long, requires = "processes")]
+    all: bool,
     /// Every phase: calls, time, CPU, peak RAM, bytes, GPU
     #[arg(long)]
     phases: bool,
@@ -170,7 +174,8 @@ fn views_text(args: &ShowArgs, run: &Run, summary: Summary, style: Style) -> Str
     let mut parts = Vec::new();
     if let Some(rows) = shown.processes {
         let lines: Vec<ProcessLine> = rows.into_iter().map(process_line).collect();
-        parts.push(text::processes(&lines, &summary, width, style));
+        let show = if args.all { text::processes } else { text::process_tree };
+        parts.push(show(&lines, &summary, width, style));
     }
     if let Some(phases) = shown.phases {
         parts.push(text::phases(&phases, width, style));

@@ -41,7 +41,11 @@ fn every_process_that_lived_has_its_row() {
     }
     let seen = value(&run.summary().combined, "processes_total");
     assert!(rows.len() as f64 <= seen, "{} rows, {seen} processes", rows.len());
-    let text = text_of(&room, "80", &["show", "--processes"]);
+    let tree = text_of(&room, "80", &["show", "--processes"]);
+    for word in ["process", "count", "testkit", "  sleep", "note: count, CPU and peak"] {
+        assert!(tree.contains(word), "no {word}: {tree}");
+    }
+    let text = text_of(&room, "80", &["show", "--processes", "--all"]);
     for word in ["pid", "parent", "command", "start", "peak RSS", "exit", "testkit", "sleep"] {
         assert!(text.contains(word), "no {word}: {text}");
     }

@@ -10,6 +10,7 @@ mod processes;
 mod style;
 mod table;
 mod timeline;
+mod tree;
 mod units;
 
 pub use brief::{Beside, Screen, brief, is_advised, speaks_utf8};
@@ -18,6 +19,7 @@ pub use phases::phases;
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
 pub use timeline::{TimelineRow, timeline, timeline_rows};
+pub use tree::process_tree;
 pub use units::Units;
 
 use jobmeter_model::Summary;

@@ -62,7 +62,7 @@ pub(super) fn or_dash<T>(value: Option<T>, show: impl Fn(T) -> String) -> String
     value.map_or_else(|| "-".to_owned(), show)
 }
 
-fn exit(line: &ProcessLine) -> String {
+pub(super) fn exit(line: &ProcessLine) -> String {
     match (line.exit_code, line.signal, line.end_ns) {
         (Some(code), _, _) => code.to_string(),
         (_, Some(signal), _) => format!("signal {signal}"),
@@ -71,7 +71,7 @@ fn exit(line: &ProcessLine) -> String {
     }
 }
 
-fn notes(lines: &[ProcessLine], summary: &Summary) -> Vec<String> {
+pub(super) fn notes(lines: &[ProcessLine], summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
     let unknown = lines.iter().filter(|line| exit(line) == "-").count();
     if unknown > 0 {
