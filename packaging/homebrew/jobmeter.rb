@@ -1,9 +1,10 @@
 # Homebrew formula for Linux: builds the command from the source archive of a release, which has its crates inside.
-# `brew install --formula packaging/homebrew/jobmeter.rb` after `make release`.
+# `make release` puts this file, with the checksum filled in, beside the archive: `brew install --formula release/jobmeter.rb`.
 class Jobmeter < Formula
   desc "Meter for compute jobs: time, CPU, RAM, GPU, disk and network"
-  # A published formula names the address of the archive, and its checksum from SHA256SUMS.
-  url "file://#{File.expand_path("../../release/jobmeter-0.2.0.tar.gz", __dir__)}"
+  # Who publishes it names the address of the archive here.
+  url "file://#{__dir__}/jobmeter-0.2.0.tar.gz"
+  sha256 "SHA256_OF_THE_SOURCE_ARCHIVE"
   license any_of: ["MIT", "Apache-2.0"]
 
   depends_on "rust" => :build

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from . import checksums, image, packages, sbom, staging
+from . import checksums, image, packages, recipes, sbom, staging
 from .surroundings import ROOT, Surroundings
 
 sys.path.insert(0, str(ROOT / "python" / "backend"))
@@ -27,7 +27,10 @@ def main() -> None:
     out = ROOT / "release"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    say(out / build_wheel.build_sdist(str(out)))
+    source_archive = out / build_wheel.build_sdist(str(out))
+    say(source_archive)
+    for recipe in recipes.write(out, source_archive):
+        say(recipe)
     machines = os.environ.get("RELEASE_TARGETS", "x86_64 aarch64").split()
     for machine in machines:
         say(out / build_wheel.build_wheel(str(out), target=f"{machine}-unknown-linux-gnu"))
