@@ -9,7 +9,8 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench bench-python docs check-cross check-platforms clean
+.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench \
+	bench-python docs check-cross check-platforms site pictures release check-release clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +107,12 @@ bench-python: wheel ## what the Python package costs, as Markdown tables
 
 docs: site ## the documentation site, and the reference of the crates
 	$(CARGO) doc --workspace --no-deps --locked
+
+check-cross: ## what only reads runs compiles for macOS and Windows
+	tools/check-cross
+
+check-platforms: check-cross ## and the Windows build reads the stored runs under Wine
+	tools/check-wine
 
 site: ## the documentation as pages in target/site, every command in it run
 	tools/make-site $(VENV)
