@@ -36,7 +36,9 @@ def device(uuid: str, busy: int, used: int, processes: List[Dict[str, Any]]) -> 
 def environment(folder: Path, devices: Sequence[Dict[str, Any]]) -> Dict[str, str]:
     state = folder / "state.json"
     state.write_text(json.dumps({"driver_version": "550.1", "devices": list(devices)}))
-    return {**os.environ, "JOBMETER_NVML_PATH": library(), "FAKE_NVML_STATE": str(state)}
+    # Also where the tests run in a container: the script names processes as they call themselves.
+    driver = {"JOBMETER_NVML_PATH": library(), "FAKE_NVML_STATE": str(state), "JOBMETER_GPU_PIDS": "ours"}
+    return {**os.environ, **driver}
 
 
 def as_system_library(folder: Path) -> Dict[str, str]:
@@ -48,7 +50,7 @@ def as_system_library(folder: Path) -> Dict[str, str]:
         link.symlink_to(os.path.abspath(library()))
     hidden = ("CUDA_VISIBLE_DEVICES", "FAKE_NVML_STATE")
     rest = {name: value for name, value in os.environ.items() if name not in hidden}
-    return {**rest, "LD_LIBRARY_PATH": str(place), "JOBMETER_NVML_PATH": str(link)}
+    return {**rest, "LD_LIBRARY_PATH": str(place), "JOBMETER_NVML_PATH": str(link), "JOBMETER_GPU_PIDS": "ours"}
 
 
 def run(folder: Path, code: str, devices: Sequence[Dict[str, Any]]) -> str:

@@ -51,6 +51,18 @@ pub enum PidView {
     Host,
 }
 
+impl PidView {
+    /// What `JOBMETER_GPU_PIDS` says: in a container its user may know the driver, and need not wait for proof.
+    fn named() -> Result<PidView, GpuError> {
+        match named("JOBMETER_GPU_PIDS") {
+            None => Ok(PidView::Detect),
+            Some(word) if word.as_os_str() == "ours" => Ok(PidView::Ours),
+            Some(word) if word.as_os_str() == "host" => Ok(PidView::Host),
+            Some(word) => Err(GpuError::UnknownPidView { given: word.to_string_lossy().into_owned() }),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct GpuConfig {
     pub enabled: bool,
@@ -64,6 +76,7 @@ pub struct GpuConfig {
     /// Where `sys/` and `proc/` are: what `JOBMETER_GPU_ROOT` names, else `/`.
     pub root: PathBuf,
     pub job_env: JobEnv,
+    /// What `JOBMETER_GPU_PIDS` says, else found out.
     pub pid_view: PidView,
     /// Let the drivers live in a process of their own: what they do to their process is then nobody else's concern.
     /// The caller must have but one thread. See [`crate::helpers`].
@@ -80,7 +93,8 @@ impl Default for GpuConfig {
             first_of: &[],
             root: named("JOBMETER_GPU_ROOT").unwrap_or_else(|| PathBuf::from("/")),
             job_env: JobEnv::default(),
-            pid_view: PidView::Detect,
+            // A wrong word is told by `validate`.
+            pid_view: PidView::named().unwrap_or_default(),
             apart: false,
         }
     }
@@ -90,6 +104,7 @@ pub(crate) const NVML_DEFAULT: &str = "libnvidia-ml.so.1";
 
 impl GpuConfig {
     pub(crate) fn validate(&self) -> Result<(), GpuError> {
+        PidView::named()?;
         match &self.uuids {
             Some(list) if list.iter().all(|uuid| uuid.trim().is_empty()) => Err(GpuError::EmptyUuidList),
             _ => Ok(()),

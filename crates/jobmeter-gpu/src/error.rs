@@ -13,6 +13,9 @@ pub enum GpuError {
     UnknownBrand {
         given: String,
     },
+    UnknownPidView {
+        given: String,
+    },
     Timeout {
         doing: &'static str,
         after: Duration,
@@ -47,6 +50,12 @@ impl fmt::Display for GpuError {
             }
             GpuError::UnknownBrand { given } => {
                 write!(f, "{given:?} is no GPU brand: choose nvidia, amd or intel")
+            }
+            GpuError::UnknownPidView { given } => {
+                write!(
+                    f,
+                    "JOBMETER_GPU_PIDS is {given:?}: it says whose process numbers the driver reports, ours or host"
+                )
             }
             GpuError::Timeout { doing, after } => write!(
                 f,

@@ -14,6 +14,11 @@ const BUSY: [&str; 2] = ["main_gpu_busy_ppm_max", "combined_gpu_busy_ppm_mean"];
 
 /// `None`, with the reason, where no namespace may be made.
 fn run(driver: &str, job: &str) -> Option<(Rig, Run)> {
+    run_told(driver, job, None)
+}
+
+/// As `run`, with what `JOBMETER_GPU_PIDS` says.
+fn run_told(driver: &str, job: &str, whose: Option<&str>) -> Option<(Rig, Run)> {
     let state = json!({"driver_version": driver, "pid_namespace": {"host_pid_offset": 3_000_000},
         "devices": [device("GPU-0", json!([main(100 * MIB)]), json!([sample(40)]))]});
     let rig = Rig::scripted(&format!("container-{driver}-{}", job.len()), &state);
@@ -30,6 +35,10 @@ fn run(driver: &str, job: &str) -> Option<(Rig, Run)> {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
+    }
+    command.env_remove("JOBMETER_GPU_PIDS");
+    if let Some(whose) = whose {
+        command.env("JOBMETER_GPU_PIDS", whose);
     }
     let run = rig.room.finish(command);
     Some((rig, run))
@@ -88,4 +97,18 @@ fn the_only_process_of_a_gpu_is_taken_for_the_only_one_that_computes() {
             _ => is_unknown(&run, &MEMORY),
         }
     }
+}
+
+#[test]
+fn who_knows_the_driver_need_not_wait_for_proof() {
+    // Nothing of the job has the device open, so that numbers that may be the host's are not believed.
+    let job = "echo $$ > main.pid; exec sleep 0.8";
+    let Some((_, run)) = run_told("570.86.10", job, Some("ours")) else { return };
+    assert_eq!(value(&run.summary().gpus[0].figures, MEMORY[0]), (100 * MIB) as f64);
+    let Some((_, run)) = run_told("570.86.10", job, Some("host")) else { return };
+    is_unknown(&run, &MEMORY);
+    // A wrong word costs the figures of the GPUs, not the job.
+    let Some((rig, run)) = run_told("570.86.10", job, Some("theirs")) else { return };
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(rig.reasons().contains("JOBMETER_GPU_PIDS is"), "{}", rig.reasons());
 }

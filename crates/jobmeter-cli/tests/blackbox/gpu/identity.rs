@@ -80,6 +80,7 @@ fn in_a_container(rig: &Rig, job: &str) -> Option<Command> {
     command.arg(inside.get_program()).args(inside.get_args());
     command
         .envs(inside.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .env_remove("JOBMETER_GPU_PIDS")
         .current_dir(&rig.room.dir);
     std::fs::create_dir_all(rig.room.path("host/proc")).expect("a folder");
     let made = Command::new("unshare").args(["--pid", "--fork", "--mount", "true"]).status();
