@@ -151,7 +151,12 @@ test('several runs are compared and overlaid', () => onPage(browser, 'compare.ht
 }));
 
 test('runs of one name are a group: median and band, told apart, coloured where a difference was found', () => onPage(browser, 'sets.html', async (page) => {
-  assert.deepEqual(await page.locator('.comparison thead .name').allTextContents(), ['base', 'larger batch']);
+  assert.deepEqual(await page.locator('.comparison').first().locator('thead .name').allTextContents(), ['base', 'larger batch']);
+  assert.equal(await page.locator('.finding').textContent(), 'larger batch: regression in Wall time ×1.29, CPU time ×1.68, Peak RAM ×1.3');
+  // What is the same in both is folded.
+  assert.equal(await page.locator('.comparison th', { hasText: 'Processes at once' }).isVisible(), false);
+  await page.getByText('9 figures are the same').click();
+  assert.equal(await page.locator('.comparison th', { hasText: 'Processes at once' }).isVisible(), true);
   assert.match(await page.locator('.comparison tr', { hasText: 'Wall time' }).textContent() ?? '', /10\.2 s.*10\.0 s – 10\.5 s.*×1\.29 regression/);
   const coloured = await page.locator('.comparison .ratio.more, .comparison .ratio.less').allTextContents();
   assert.equal(coloured.length, 3, coloured.join());

@@ -36,6 +36,28 @@ for (const [width, height] of [[1440, 900], [390, 844]]) {
   }, { viewport: { width, height } }));
 }
 
+for (const [width, height] of [[1440, 900], [390, 844]]) {
+  test(`a comparison says at once what differs at ${width} × ${height}`, () => onPage(browser, 'sets.html', async (page) => {
+    /** @param {import('playwright-core').Locator} part */
+    const place = async (part) => {
+      const box = await part.boundingBox();
+      assert.ok(box, 'it is on the page');
+      return box;
+    };
+    const finding = await place(page.locator('.finding'));
+    assert.ok(finding.y + finding.height < height / 3);
+    // Both sets side by side, nothing to be scrolled to.
+    for (const cell of await page.locator('.comparison').first().locator('tbody td').all()) {
+      const box = await place(cell);
+      assert.ok(box.x >= 0 && box.x + box.width <= width, `${box.x} ${box.width}`);
+    }
+    if (width > 1000) {
+      const canvas = await place(page.locator('.plot[data-run="compare"][data-panel="ram"] canvas'));
+      assert.ok(canvas.y + canvas.height < height, 'the charts are on the first screen');
+    }
+  }, { viewport: { width, height } }));
+}
+
 test('cursors, boxes and keys do not move a chart', () => onPage(browser, 'sample.html', async (page) => {
   const canvases = page.locator('#run-0 .plot canvas');
   const places = () => canvases.evaluateAll((nodes) => nodes.map((node) => {

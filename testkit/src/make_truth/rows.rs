@@ -61,7 +61,8 @@ fn phase(views: &Value, figure: &str, key: &str, truth: &Span) -> Row {
     let claim = match &phase[key] {
         Value::Object(_) => Claim::read(&phase[key]),
         number => {
-            let own_key = if key == "peak_rss_bytes" { "peak_quality".to_owned() } else { format!("{key}_quality") };
+            let own_key =
+                if key == "peak_rss_bytes" { "peak_quality".to_owned() } else { format!("{key}_quality") };
             let own = phase[&own_key].as_str();
             let quality = own.or(phase["quality"].as_str()).unwrap_or("exact");
             let mut claim = Claim::plain(number.as_f64(), quality);

@@ -54,9 +54,9 @@ impl LastReadings {
                 .saturating_add(mapped_bytes.min(risen_bytes))
         });
         let last_program_bytes = [self.final_mark_bytes, by_faults, changed].into_iter().flatten().min()?;
-        let before_bytes = self.before_exec.map_or(0, |before| {
-            before.read_bytes.saturating_add(before.faults.saturating_mul(PAGE_BYTES))
-        });
+        let before_bytes = self
+            .before_exec
+            .map_or(0, |before| before.read_bytes.saturating_add(before.faults.saturating_mul(PAGE_BYTES)));
         Some(Parts::of(last_program_bytes.max(before_bytes), self.file_bytes))
     }
 }
@@ -86,8 +86,7 @@ mod tests {
     #[test]
     fn what_it_held_before_an_exec_is_not_in_its_final_mark() {
         let before_exec = Some(BeforeExec { read_bytes: 1_000_000, faults: 500 });
-        let read =
-            LastReadings { final_mark_bytes: Some(1_500_000), before_exec, ..LastReadings::default() };
+        let read = LastReadings { final_mark_bytes: Some(1_500_000), before_exec, ..LastReadings::default() };
         assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(1_000_000 + 500 * 4096, 0)));
         let larger = LastReadings { final_mark_bytes: Some(9_000_000), ..read };
         assert_eq!(larger.at_most(NO_HUGE), Some(Parts::of(9_000_000, 0)));

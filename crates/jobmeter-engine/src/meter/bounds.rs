@@ -89,7 +89,14 @@ impl Bounds {
         let marks = &mut self.exit_marks;
         let Some(records) = &mut self.exit_records else { return };
         records.drain(|record| {
-            let none = ExitRecord { peak_rss_bytes: 0, faults: 0, cpu_ns: 0, wait_status: None, name: None, ..record };
+            let none = ExitRecord {
+                peak_rss_bytes: 0,
+                faults: 0,
+                cpu_ns: 0,
+                wait_status: None,
+                name: None,
+                ..record
+            };
             let mark = marks.entry(record.pid).or_insert(ExitMark { record: none, age: 0 });
             // Each thread of a process has a record of its own.
             mark.age = 0;
@@ -159,7 +166,8 @@ impl Meter {
         // Read as a zombie, or in its exit record, the count of its faults is final.
         let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
         let parent_lives = self.lives(gone.parent_pid);
-        let readings = gone.last_readings(final_mark_bytes, final_faults, mark.and_then(|mark| mark.name), parent_lives);
+        let readings =
+            gone.last_readings(final_mark_bytes, final_faults, mark.and_then(|mark| mark.name), parent_lives);
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
             is_main: gone.is_main,

@@ -78,12 +78,18 @@ pub(super) fn section(runs: &[RunData], groups: &Groups, interactive: bool) -> M
     html! {
         section.block.compare aria-labelledby="compare-title" {
             h1 id="compare-title" { (title) }
+            (finding(runs, groups))
             p.hint {
                 @if groups.all.len() > 1 { "Ratios are to the first. " }
                 @if groups.are_sets() { "Of several runs the median is shown, with the lowest and the highest below it. " }
                 "Green and red mark differences that a comparison of the sets can tell from noise; it takes several runs of each."
             }
-            (table(runs, groups))
+            @let (apart, same): (Vec<Row>, Vec<Row>) = rows(runs, groups).into_iter().partition(|row| groups.all.len() < 2 || row.differs());
+            (table(groups, &apart, Some(runs)))
+            @if !same.is_empty() {
+                details.alt { summary { (same.len()) (if same.len() == 1 { " figure is" } else { " figures are" }) " the same" }
+                    (table(groups, &same, None)) }
+            }
             @if groups.are_sets() { (each_run(runs, groups)) }
             @if interactive { (interactive_charts(runs)) }
             @else { div.drawn tabindex="0" { (PreEscaped(drawing(runs))) } }
@@ -91,8 +97,62 @@ pub(super) fn section(runs: &[RunData], groups: &Groups, interactive: bool) -> M
     }
 }
 
-/// One column per group.
-fn table(runs: &[RunData], groups: &Groups) -> Markup {
+/// A row of the comparison with its values, one list per group.
+struct Row {
+    title: &'static str,
+    what: What,
+    values: Vec<Vec<f64>>,
+}
+
+impl Row {
+    /// Whether a reader sees a difference: a ratio that is not 1, or a figure that some groups do not know.
+    fn differs(&self) -> bool {
+        let medians: Vec<Option<f64>> = self.values.iter().map(|values| compare::median(values)).collect();
+        let is_base = |median: &Option<f64>| match (medians[0], median) {
+            (Some(base), Some(value)) if base > 0.0 => format::number(value / base) == "1",
+            (base, value) => base == *value,
+        };
+        !medians.iter().all(is_base)
+    }
+}
+
+fn rows(runs: &[RunData], groups: &Groups) -> Vec<Row> {
+    let row = |(title, what): &(&'static str, What)| {
+        let values: Vec<Vec<f64>> = groups.all.iter().map(|group| known(runs, group, *what)).collect();
+        let is_known = values.iter().any(|values| !values.is_empty());
+        is_known.then_some(Row { title, what: *what, values })
+    };
+    ROWS.iter().filter_map(row).collect()
+}
+
+/// What the comparison of the sets found, set by set, before any table.
+fn finding(runs: &[RunData], groups: &Groups) -> Markup {
+    let rows = rows(runs, groups);
+    let of = |place: usize, verdict: Verdict| {
+        let found = rows.iter().filter(|row| row.what.verdict(groups, place) == Some(verdict));
+        let named = found.map(|row| {
+            let median = |at: usize| compare::median(&row.values[at]);
+            let ratio = median(0).zip(median(place)).filter(|(base, _)| *base > 0.0);
+            let ratio = ratio.map(|(base, value)| format!(" ×{}", format::number(value / base)));
+            format!("{}{}", row.title, ratio.unwrap_or_default())
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
+    html! {
+        @for place in 1..groups.all.len() {
+            @let (worse, better) = (of(place, Verdict::Regression), of(place, Verdict::Improvement));
+            @if !worse.is_empty() || !better.is_empty() {
+                p.finding { b { bdi { (groups.all[place].label) } } ": "
+                    @if !worse.is_empty() { span.ratio.more { "regression" } " in " (worse) }
+                    @if !worse.is_empty() && !better.is_empty() { "; " }
+                    @if !better.is_empty() { span.ratio.less { "improvement" } " in " (better) } }
+            }
+        }
+    }
+}
+
+/// One column per group; where `runs` are given, first how they ended.
+fn table(groups: &Groups, rows: &[Row], runs: Option<&[RunData]>) -> Markup {
     html! {
         div.scroll tabindex="0" { table.comparison {
             thead { tr { th scope="col" { "Figure" }
@@ -101,14 +161,11 @@ fn table(runs: &[RunData], groups: &Groups) -> Markup {
                         @if group.runs.len() > 1 { span.facts { (group.runs.len()) " runs" } } }
                 } } }
             tbody {
-                tr { th scope="row" { "Ended" } @for group in &groups.all { td.num { (endings(runs, group)) } } }
-                @for (title, what) in ROWS {
-                    @let row: Vec<Vec<f64>> = groups.all.iter().map(|group| known(runs, group, *what)).collect();
-                    @if row.iter().any(|values| !values.is_empty()) {
-                        tr { th scope="row" { (title) }
-                            @for (place, values) in row.iter().enumerate() {
-                                td.num { (cell(what.unit(), values, ratio(&row, place, what.verdict(groups, place)))) } } }
-                    }
+                @if let Some(runs) = runs { tr { th scope="row" { "Ended" } @for group in &groups.all { td.num { (endings(runs, group)) } } } }
+                @for row in rows {
+                    tr { th scope="row" { (row.title) }
+                        @for (place, values) in row.values.iter().enumerate() {
+                            td.num { (cell(row.what.unit(), values, ratio(&row.values, place, row.what.verdict(groups, place)))) } } }
                 }
             }
         } }
@@ -192,7 +249,7 @@ fn cell(unit: Unit, values: &[f64], ratio: Markup) -> Markup {
     let (Some(lowest), Some(highest)) = (values.first(), values.last()) else { return html! { "–" } };
     html! {
         (text(compare::median(values).unwrap_or(*lowest))) (ratio)
-        @if lowest < highest { br; span.faint { (text(*lowest)) " – " (text(*highest)) } }
+        @if lowest < highest { br; span.faint { span.amount { (text(*lowest)) } " – " span.amount { (text(*highest)) } } }
     }
 }
 

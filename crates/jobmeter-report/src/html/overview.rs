@@ -226,7 +226,7 @@ pub(super) fn next_line(index: usize, run: &RunData) -> Markup {
     html! {
         p.next {
             @if let Some(headline) = headline {
-                span { b { "Next time " } (visible(headline, 300)) }
+                span { b { "Next time " } @for (at, amount) in visible(headline, 300).split(", ").enumerate() { @if at > 0 { ", " } span.amount { (amount) } } }
                 a href=(format!("#run-{index}-why")) { "why, and snippets to copy" }
             }
             @if doubts > 0 { a.doubts href=(format!("#run-{index}-doubt")) { (doubts) (if doubts == 1 { " thing to doubt" } else { " things to doubt" }) } }

@@ -68,7 +68,8 @@ fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Erro
                 }
                 @for (at, panel) in panels.iter().enumerate() {
                     figure.chart {
-                        figcaption { h3 { (panel.title) } }
+                        // A drawing bears its title.
+                        figcaption.hidden[!interactive] { h3 { (panel.title) } }
                         @if interactive {
                             div.plot data-run=(index) data-panel=(panel.id) {}
                         } @else {
