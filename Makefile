@@ -9,7 +9,7 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser wheel truth bench \
+.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser test-containers wheel truth bench \
 	bench-python docs check-cross check-platforms site pictures release check-release clean
 
 help: ## what can be made
@@ -62,6 +62,11 @@ test-rust: ## unit, property and black-box tests, and the examples in the docs
 	$(PYTHON) tools/site/run_commands.py target/debug/jobmeter docs/*.md README.md
 	@# So do those of the help and of the manual.
 	$(PYTHON) tools/site/help_examples.py target/debug/jobmeter
+
+test-containers: ## containers of a real dockerd and Podman, where they can be had (not part of make test)
+	tools/ensure-packages dockerd=docker.io podman runc busybox=busybox-static || true
+	$(CARGO) build --package jobmeter-cli --locked
+	$(PYTHON) tools/test_containers.py target/debug/jobmeter
 
 wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)

@@ -114,6 +114,8 @@ open_list! {
         Unreaped = "unreaped",
         /// Descriptors ran out, so processes are missing.
         Descriptors = "descriptors",
+        /// A container that the job started could not be found or read.
+        ContainerUnread = "container_unread",
         /// Ticks were taken less often, because each took too long.
         Thinned = "thinned",
         /// Ticks came late.

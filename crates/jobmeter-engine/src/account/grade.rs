@@ -140,6 +140,19 @@ pub(crate) fn grade_partial(all: &mut AllFigures, reason: &str) {
     }
 }
 
+/// A part of the job was never read: everything that is known of the whole is a lower bound.
+pub(crate) fn grade_unread(all: &mut AllFigures, reason: &str) {
+    for scope in [Scope::Descendants, Scope::Combined] {
+        let figures = all.scopes.get_mut(&scope);
+        let known = figures.into_iter().flat_map(|figures| figures.values_mut());
+        for figure in known.filter(|figure| figure.value.is_some()) {
+            figure.quality = figure.quality.max(Quality::LowerBound);
+            figure.upper = None;
+            figure.reason = Some(reason.to_owned());
+        }
+    }
+}
+
 #[cfg(test)]
 #[path = "grade_tests.rs"]
 mod tests;

@@ -68,7 +68,8 @@ impl Meter {
         let Counters { ledger, main_io, .. } = &self.counters;
         let main = self.tree.main().map(|main| main.reading(self.tree.scale));
         let spent_ns = if self.target == Target::Own { METERS_CPU_NS.load(Ordering::Relaxed) } else { 0 };
-        let combined = ledger.combined(self.tree.readings()).without_cpu(spent_ns);
+        let mut combined = ledger.combined(self.tree.readings()).without_cpu(spent_ns);
+        combined.cpu_ns += self.unaccounted_container_cpu_ns();
         let main = ledger.main(main.as_ref(), main_io.own);
         (main.map(|main| main.without_cpu(spent_ns)), combined)
     }

@@ -1,5 +1,6 @@
 //! From the meter to the summary: final figures, their quality and their bounds.
 
+use super::containers::UNREAD_CONTAINER;
 use super::process::Process;
 use super::stages::Witnesses;
 use super::{Meter, OUT_OF_DESCRIPTORS, Target, account_values};
@@ -66,6 +67,7 @@ impl Meter {
     pub fn settle(&mut self, ending: Ending) -> Settled {
         let wall_ns = ending.ended_ns.saturating_sub(self.clock.started_ns);
         self.end_events();
+        self.end_containers();
         self.bound_memory(sys::monotonic_ns(), false);
         let (main, combined) = self.accounts();
         let evidence = self.cpu_evidence(combined);
@@ -103,7 +105,10 @@ impl Meter {
             combined,
             group: self.group_cpu(),
             perf_clock_ns: clocks.total_ns(),
-            missed_processes: self.doubts.is_partial.then_some(OUT_OF_DESCRIPTORS),
+            missed_processes: match self.containers.is_any_unread {
+                true => Some(UNREAD_CONTAINER),
+                false => self.doubts.is_partial.then_some(OUT_OF_DESCRIPTORS),
+            },
             has_hole: self.counters.ledger.has_hole || discards,
             end_is_missing: matches!(self.target, Target::Attached(_)) && !self.has_main(),
             tick_ns: self.tree.scale.tick_ns,
@@ -112,7 +117,7 @@ impl Meter {
         }
     }
 
-    /// By the job's own group, or by the one that is attached to.
+    /// By the job's own group, or by the one that is attached to. A job with containers is in several.
     fn group_cpu(&self) -> Option<GroupCpu> {
         match self.tree.groups.are_all {
             true => self.tree.groups.cpu_ns().map(|total_ns| GroupCpu {
@@ -120,6 +125,7 @@ impl Meter {
                 user_ns: None,
                 system_ns: None,
             }),
+            false if self.containers.are_possible() => None,
             false => self.witnesses.group.as_ref().and_then(JobGroup::cpu),
         }
     }
@@ -133,6 +139,9 @@ impl Meter {
         self.grade_counts(&mut figures);
         if self.doubts.is_partial {
             grade::grade_partial(&mut figures, OUT_OF_DESCRIPTORS);
+        }
+        if self.containers.is_any_unread {
+            grade::grade_unread(&mut figures, UNREAD_CONTAINER);
         }
         figures.scopes.values_mut().for_each(lower_derived);
         let mut summary = self.assemble(info, ending.verdict, ending.limits, figures, wall_ns, overhead);

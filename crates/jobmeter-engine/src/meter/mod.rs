@@ -1,6 +1,7 @@
 //! The meter: one tick reads the tree and the machine, fills the row, and hands it to whoever listens.
 
 mod bounds;
+mod containers;
 mod exits;
 mod extra;
 mod fill;
@@ -29,6 +30,7 @@ use crate::meter::layout::Row;
 use crate::meter::system_columns::SystemColumns;
 use crate::meter::tree::Tree;
 use bounds::Bounds;
+use containers::Containers;
 use extra::Extras;
 use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, Sink};
@@ -63,6 +65,7 @@ pub struct Meter {
     pub(crate) clock: RunClock,
     pub(crate) tree: Tree,
     pub(crate) changes: Changes,
+    pub(crate) containers: Containers,
     pub(crate) witnesses: Witnesses,
     pub(crate) counters: Counters,
     pub(crate) memory: MemoryAccount,
@@ -116,6 +119,7 @@ impl Meter {
             clock: RunClock::start(),
             tree,
             changes: Changes::default(),
+            containers: Containers::default(),
             witnesses: Witnesses::default(),
             counters: Counters::default(),
             memory: MemoryAccount::default(),
@@ -222,6 +226,11 @@ impl Meter {
     pub fn living_descendants(&self) -> impl Iterator<Item = (i32, String)> {
         let living = self.tree.processes.iter().filter(|process| !process.is_main && !process.is_zombie());
         living.map(|process| (process.id.pid, process.stat.name_text()))
+    }
+
+    /// Who gets signals that are for the job: guests get theirs from their own client.
+    pub(crate) fn own_processes(&self) -> impl Iterator<Item = &process::Process> {
+        self.tree.processes.iter().filter(|process| !self.tree.groups.has_guest(process))
     }
 
     /// Doubt is data: a warning goes into the record and the summary.

@@ -76,6 +76,11 @@ impl Meter {
         self.tick_at(sys::monotonic_ns(), Depth::Usual);
     }
 
+    /// One tick that reads every counter of the job.
+    pub(crate) fn tick_whole(&mut self, now_ns: u64) {
+        self.tick_at(now_ns, Depth::Boundary);
+    }
+
     /// The last tick: everything is read once more, the machine included.
     pub fn last_tick(&mut self) {
         self.last_tick_with(|| {});
@@ -169,6 +174,10 @@ impl Meter {
         self.witnesses.exits.collect(now_ns);
         self.follow_events(false);
         self.note_departed();
+        self.notice_clients();
+        if !matches!(self.target, Target::Child(_)) {
+            self.look_for_containers_if_due();
+        }
         let follower = &mut self.witnesses.follower;
         let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
         self.tree.discover(now_ns, self.clock.interval_ns, &mut self.changes.born, &mut breathe);

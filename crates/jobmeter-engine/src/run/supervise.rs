@@ -181,6 +181,7 @@ impl<'job> Supervisor<'job> {
                 self.take_marks();
             }
             self.meter.collect_exits_if_due();
+            self.meter.look_for_containers_if_due();
             self.tick_if_due();
             self.enforce_time_limit();
         }
@@ -194,10 +195,15 @@ impl<'job> Supervisor<'job> {
             .deadline_ns
             .unwrap_or(u64::MAX)
             .min(self.cadence.due_ns())
-            .min(self.meter.exits_due_ns());
-        let fds = [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd()];
+            .min(self.meter.exits_due_ns())
+            .min(self.meter.containers_due_ns());
+        let fds =
+            [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd(), self.meter.container_fd()];
         match sys::wait_readable(fds, Some(until_ns)) {
-            Ok([has_signals, has_marks, has_ended, has_events]) => {
+            Ok([has_signals, has_marks, has_ended, has_events, has_container_ended]) => {
+                if has_container_ended {
+                    self.meter.note_container_end();
+                }
                 if has_events {
                     self.meter.wake_by_events();
                 }
@@ -242,8 +248,8 @@ impl<'job> Supervisor<'job> {
             return;
         }
         if main_is_gone {
-            for (pid, _) in self.meter.living_descendants() {
-                send_to(pid, signal);
+            for process in self.meter.own_processes().filter(|process| !process.is_zombie()) {
+                send_to(process.id.pid, signal);
             }
         } else {
             send_to(self.pid().get(), signal);
@@ -394,7 +400,7 @@ impl<'job> Supervisor<'job> {
     }
 
     fn signal_tree(&self, signal: i32) {
-        let processes = self.meter.tree.processes.iter().map(|process| process.id.pid);
+        let processes = self.meter.own_processes().map(|process| process.id.pid);
         processes.for_each(|pid| send_to(pid, signal));
         // A main process that could not be read is in no tree. Until we reap it, its pid is its own.
         if self.meter.doubts.is_main_missing && control::look_at(self.pid()) != Waiting::NoChild {

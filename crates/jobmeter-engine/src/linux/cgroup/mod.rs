@@ -67,6 +67,8 @@ pub struct JobGroup {
     /// Where a child joins by writing `0` before exec.
     joins: Vec<OwnedFd>,
     made_at: Instant,
+    /// Processes of the job may be in other groups as well.
+    is_left: bool,
 }
 
 impl JobGroup {
@@ -121,6 +123,7 @@ impl JobGroup {
             birthplace: None,
             joins: Vec::new(),
             made_at: Instant::now(),
+            is_left: false,
         })
     }
 
@@ -157,9 +160,15 @@ impl JobGroup {
         }
     }
 
-    /// Peak memory by the kernel: page cache, shared memory and kernel memory included.
+    /// A process of the job may have left the group, or have started others elsewhere.
+    pub fn note_left(&mut self) {
+        self.is_left = true;
+    }
+
+    /// Peak memory by the kernel: page cache, shared memory and kernel memory included. `None` where the group does not
+    /// hold the whole job.
     pub fn memory_peak_bytes(&self) -> Option<u64> {
-        let dir = self.memory_dir.as_ref()?;
+        let dir = self.memory_dir.as_ref().filter(|_| !self.is_left)?;
         read_number(&dir.join("memory.peak")).or_else(|| read_number(&dir.join("memory.max_usage_in_bytes")))
     }
 

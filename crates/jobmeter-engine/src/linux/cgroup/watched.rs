@@ -1,6 +1,7 @@
 //! A group that somebody else made: who is in it and in the groups below it, and what it has used. It is only read.
 
 use super::{SMALL, read_key, read_number};
+use crate::linux::perf_clock::InheritedClocks;
 use crate::linux::proc::scan::{lines, number};
 use crate::linux::sys;
 use std::fs;
@@ -10,26 +11,31 @@ use std::path::{Path, PathBuf};
 const MOST_GROUPS: usize = 256;
 
 /// What a group has used, and its members.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedGroup {
     dir: PathBuf,
     /// CPU time by its own count when it was first watched; a group that the job made starts at 0.
     base_cpu_ns: u64,
     /// As last read: the group may be gone before the end.
     cpu_ns: Option<u64>,
+    /// They go on to tell of the members when the group is gone, which it may be before anybody could read it.
+    clocks: InheritedClocks,
 }
 
 impl WatchedGroup {
     /// A group whose use counts from now on.
     pub fn from_now(dir: PathBuf) -> WatchedGroup {
         let cpu_ns = cpu_ns_of(&dir);
-        WatchedGroup { dir, base_cpu_ns: cpu_ns.unwrap_or_default(), cpu_ns }
+        WatchedGroup {
+            dir,
+            base_cpu_ns: cpu_ns.unwrap_or_default(),
+            cpu_ns,
+            clocks: InheritedClocks::default(),
+        }
     }
 
     /// A group that was made for the job: all that it has used counts.
     pub fn from_birth(dir: PathBuf) -> WatchedGroup {
-        let cpu_ns = cpu_ns_of(&dir);
-        WatchedGroup { dir, base_cpu_ns: 0, cpu_ns }
+        WatchedGroup { base_cpu_ns: 0, ..WatchedGroup::from_now(dir) }
     }
 
     pub fn dir(&self) -> &Path {
@@ -43,6 +49,15 @@ impl WatchedGroup {
         found.sort_unstable();
     }
 
+    /// Counts the time of the members by clocks of their own too, where the kernel gives them to us.
+    pub fn open_clocks(&mut self) {
+        let mut pids = Vec::new();
+        self.read(&mut pids);
+        if let Some(cpu_ns) = self.cpu_ns {
+            self.clocks = InheritedClocks::open(cpu_ns, pids.into_iter());
+        }
+    }
+
     /// The count alone.
     pub fn read_cpu(&mut self) {
         self.cpu_ns = cpu_ns_of(&self.dir).max(self.cpu_ns);
@@ -50,7 +65,8 @@ impl WatchedGroup {
 
     /// CPU time since the group was first watched, as last read; `None` where the group does not count it.
     pub fn used_cpu_ns(&self) -> Option<u64> {
-        self.cpu_ns.map(|cpu_ns| cpu_ns.saturating_sub(self.base_cpu_ns))
+        let cpu_ns = self.cpu_ns?.max(self.clocks.total_ns().unwrap_or_default());
+        Some(cpu_ns.saturating_sub(self.base_cpu_ns))
     }
 }
 

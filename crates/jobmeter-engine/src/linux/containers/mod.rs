@@ -1,9 +1,10 @@
 //! Containers of this machine, as their engines' own files and sockets tell of them. They are only read.
 
+pub(crate) mod client;
 mod names;
 mod socket;
 
-use crate::linux::cgroup::watched::{group_named, group_of_process};
+use crate::linux::cgroup::watched::group_named;
 use std::path::PathBuf;
 
 /// Hexadecimal digits of a whole id.
@@ -21,11 +22,6 @@ pub fn group_of_container(name: &str) -> Result<PathBuf, String> {
             name.escape_debug()
         )
     })
-}
-
-/// The group of the container that a process is in.
-pub fn group_around(pid: i32, id: &str) -> Option<PathBuf> {
-    group_of_process(pid, |part| is_group_of(part, id))
 }
 
 fn is_id(text: &str) -> bool {
