@@ -45,6 +45,19 @@ fn a_parent_that_discards_its_children_makes_every_counter_a_lower_bound() {
     }
 }
 
+/// That main ignores SIGCHLD is still seen at its end, where no tick came between.
+#[test]
+fn children_that_were_discarded_between_two_ticks_are_not_forgotten() {
+    let room = Room::new("discards-unseen");
+    for options in [&["-i", "1s", "--no-cgroup"][..], &["-i", "1s", "--no-cgroup", "--no-perf"]] {
+        let run = room.run_testkit(options, &["autoreap", "ignore", "60", "4"]);
+        for key in &COUNTERS[1..] {
+            let figure = figure(&run.summary().combined, key).clone();
+            assert_eq!(figure.quality, Quality::LowerBound, "{options:?} {key}: {figure:?}");
+        }
+    }
+}
+
 #[test]
 fn who_outlives_main_is_not_counted_to_the_end() {
     let room = Room::new("outlives");

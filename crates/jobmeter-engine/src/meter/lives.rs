@@ -54,7 +54,9 @@ impl Meter {
         let parent = parent.filter(|parent| parent.id.start_ticks <= gone.id.start_ticks);
         let parent = parent.map(|parent| Parent {
             id: parent.id,
-            ignores_children: parent.ignores_children,
+            // One that began to ignore them since the last tick may have waited for this one before, as the first process
+            // of a PID namespace does that is about to end.
+            ignores_children: parent.ignores_children && parent.ignored_children_before,
             waited_before: parent.waited_before[0],
         });
         let ledger = &mut self.counters.ledger;
@@ -153,9 +155,13 @@ impl Meter {
 
     /// Signs of children that no tick has shown: their parent has waited for them, or lets the kernel discard them.
     pub(super) fn notice_unseen_children(&mut self) {
+        let is_alone = self.was_alone();
         for process in &self.tree.processes {
             self.bounds.has_unseen |= process.has_waited() && !process.has_had_children;
-            self.counters.ledger.has_hole |= process.ignores_children && process.has_had_children;
+            // Learned at its end: children that only events have told of may have been discarded.
+            let is_late = process.is_final && !process.ignored_children_before && !is_alone;
+            let has_had_children = process.has_had_children || is_late;
+            self.counters.ledger.has_hole |= process.ignores_children && has_had_children;
             self.doubts.may_discard |= process.ignores_children;
         }
     }

@@ -14,12 +14,8 @@ impl Meter {
     pub(super) fn note_shared_memory(&mut self) {
         let Some(machine_bytes) = self.machine.columns.shared_memory_bytes() else { return };
         let mapped = self.tree.processes.iter().filter(|process| !process.is_zombie());
-        let mapped: Vec<u64> = mapped.map(|process| process.shared_memory_bytes).collect();
-        self.unmapped.take(SharedReading {
-            machine_bytes,
-            mapped_sum_bytes: mapped.iter().sum(),
-            mapped_max_bytes: mapped.iter().copied().max().unwrap_or_default(),
-        });
+        let mapped_sum_bytes = mapped.map(|process| process.shared_memory_bytes).sum();
+        self.unmapped.take(SharedReading { machine_bytes, mapped_sum_bytes });
     }
 
     /// `[main, descendants, combined]` at this tick.

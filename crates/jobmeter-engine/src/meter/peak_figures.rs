@@ -80,8 +80,13 @@ impl Meter {
             let figure = Figure::float(cores.min(most), Quality::Estimate);
             figures.set(Metric::CoresWhenBusy, Stat::Total, figure);
         }
-        if let (Some(bounds), Some(figures)) = (self.unmapped.peak(), all.scopes.get_mut(&Scope::Combined)) {
-            figures.set(Metric::UnmappedMemoryPeakBytes, Stat::Total, unmapped_figure(bounds));
+        if let (Some(bytes), Some(figures)) =
+            (self.unmapped.peak_bytes(), all.scopes.get_mut(&Scope::Combined))
+        {
+            let reason =
+                "by the growth of the machine's shared memory, in which other programs may have a part";
+            let figure = Figure::int(bytes, Quality::Estimate).because(reason);
+            figures.set(Metric::UnmappedMemoryPeakBytes, Stat::Total, figure);
         }
         if let (Some(peak), Some(figures)) = (group_peak, all.scopes.get_mut(&Scope::Combined)) {
             figures.set(
@@ -130,24 +135,6 @@ fn mark_lag_bytes() -> u64 {
     let cores = crate::linux::cpus::online().len() as u64;
     let batch_pages = (2 * cores).max(32);
     3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)
-}
-
-/// By how much a count of the machine's pages may be off: each CPU keeps up to 125 pages to itself.
-fn machine_lag_bytes() -> u64 {
-    125 * crate::linux::cpus::online().len() as u64 * sys::sysconf(libc::_SC_PAGESIZE)
-}
-
-/// Memory that the job holds and no process maps.
-fn unmapped_figure((least_bytes, most_bytes): (u64, u64)) -> Figure {
-    let reason = "by the growth of the machine's shared memory, in which other programs may have a part";
-    let figure = Figure::int(least_bytes, Quality::Estimate).because(reason);
-    // Growth is the difference of two readings. Where nothing grew there is no doubt to state.
-    let lag_bytes = if most_bytes == 0 { 0 } else { 2 * machine_lag_bytes() };
-    Figure {
-        lower: Some(Number::Int(least_bytes.saturating_sub(lag_bytes))),
-        upper: Some(Number::Int(most_bytes + lag_bytes)),
-        ..figure
-    }
 }
 
 /// A peak of which some processes may be missing.

@@ -100,6 +100,8 @@ pub struct Process {
     pub shared_memory_bytes: u64,
     pub switches: Option<(u64, u64)>,
     pub ignores_children: bool,
+    /// It did so at the end of the tick before.
+    pub ignored_children_before: bool,
     pub rollup: Option<RollupReading>,
     pub has_had_children: bool,
     /// What it had waited for at the end of the last tick and of the one before, to see whether exited children were
@@ -193,6 +195,7 @@ impl Process {
             shared_memory_bytes: 0,
             switches: None,
             ignores_children: false,
+            ignored_children_before: false,
             rollup: None,
             has_had_children: false,
             waited_before: [Waited::default(); 2],
@@ -382,10 +385,14 @@ impl Process {
                 self.io_is_refused |= error.raw_os_error() != Some(libc::ESRCH) && !sys::is_shortage(&error);
             }
         }
-        // Of what has ended only the parent's account tells more.
-        if !self.is_final
-            && let Ok(text) = read_kept(&mut self.status_file, keep, pid, "status", buffer)
-        {
+        if self.is_final {
+            // Of what has ended only the parent's account tells more, but that main let the kernel discard children
+            // which no tick has seen is still to be read here.
+            let text = self.is_main.then(|| read_kept(&mut self.status_file, keep, pid, "status", buffer));
+            if let Some(Ok(text)) = text {
+                self.ignores_children |= status::parse(text).ignores_children;
+            }
+        } else if let Ok(text) = read_kept(&mut self.status_file, keep, pid, "status", buffer) {
             let status = status::parse(text);
             if let Some(mark_bytes) = status.peak_rss_bytes.filter(|_| !self.borrows_memory) {
                 self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);

@@ -169,7 +169,7 @@ metrics! {
     CgroupMemoryPeakBytes, "cgroup_memory_peak_bytes", Once, Bytes, AT_END, ONCE, "Memory of the job's group, peak",
         "memory.peak (cgroup v2) or memory.max_usage_in_bytes (v1) of the group that jobmeter made for the job; page cache and kernel memory included. Absent where no group could be made.";
     UnmappedMemoryPeakBytes, "unmapped_memory_peak_bytes", Once, Bytes, AT_END, ONCE, "Memory that no process maps, peak",
-        "Files in tmpfs, memfd and System V segments, which a limit charges to the job: growth of Shmem in /proc/meminfo while the job ran, less what its processes map (RssShmem). An estimate: other programs may have a part in it, and processes may map the same; between `lower` and `upper`.";
+        "Files in tmpfs, memfd and System V segments, which a limit charges to the job: growth of Shmem in /proc/meminfo while the job ran, less what its processes map (RssShmem). An estimate without bounds: other programs may have a part in it, processes may map the same, and what came and went between two looks is not in it.";
     CoresWhenBusy, "cores_when_busy", Once, Cores, AT_END, ONCE, "Cores in use when busy",
         "Mean of the cores in use over windows of at least 100 ms, weighted by the CPU time used in each: a pool that fills two cores half of the time uses two when it is busy. An estimate; absent where the run was shorter than a window.";
     EnergyJoules, "energy_joules", Once, Joules, AT_END, ONCE, "Energy",

@@ -169,6 +169,7 @@ impl Process {
 
     /// At the end of a tick: see `waited_before`.
     pub(crate) fn remember_waited(&mut self, scale: Scale) {
+        self.ignored_children_before = self.ignores_children;
         self.waited_before = [self.waited(scale), self.waited_before[0]];
     }
 }
