@@ -111,12 +111,20 @@ def test_docker(checks: Checks, root: Path) -> None:
         checks.measured("docker", [*start, "jobmeter-test:1"], 60_000_000)
         id_file = f"{checks.folder}/cid"
         checks.measured("docker, with a cid file", [*start, "--cidfile", id_file, "jobmeter-test:1"], 60_000_000)
-        _, summary = checks.run("docker", "run", "-d", "--name", "left", "--network", "none", "jobmeter-test:1", "/bin/sleep", "30")
+        _, summary = checks.run(
+            "docker", "run", "-d", "--name", "left", "--network", "none", "jobmeter-test:1", "/bin/sleep", "30"
+        )
         names = [warning["kind"] for warning in summary["warnings"]]
-        checks.check("container_unread" not in names or summary["combined"]["cpu_ns"]["quality"] == "lower_bound", f"a container that goes on: {names}")
+        checks.check(
+            "container_unread" not in names or summary["combined"]["cpu_ns"]["quality"] == "lower_bound",
+            f"a container that goes on: {names}",
+        )
         attached = subprocess.run(
             [checks.jobmeter, "attach", "--no-record", "--container", "left", "--duration", "300ms", "-f", "json"],
-            env=checks.env, capture_output=True, text=True, timeout=60,
+            env=checks.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         checks.check(attached.returncode == 0, f"attach --container: {attached.stderr[-300:]}")
         # Into a container that was there before: it is not the job's, and that is said.
@@ -139,9 +147,24 @@ def test_podman(checks: Checks, root: Path) -> None:
         print("not tested here: Podman, there is none")
         return
     place = checks.folder / "podman"
-    start = ["podman", f"--root={place}/root", f"--runroot={place}/run", "--storage-driver=vfs", "--cgroup-manager=cgroupfs"]
+    start = [
+        "podman",
+        f"--root={place}/root",
+        f"--runroot={place}/run",
+        "--storage-driver=vfs",
+        "--cgroup-manager=cgroupfs",
+    ]
     start += ["--runtime=runc"] if shutil.which("runc") else []
-    options = ["run", "--rm", "--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024", "--network", "none", "--rootfs", str(root)]
+    options = [
+        "run",
+        "--rm",
+        "--ulimit=nofile=1024:1024",
+        "--ulimit=nproc=1024:1024",
+        "--network",
+        "none",
+        "--rootfs",
+        str(root),
+    ]
     tried = subprocess.run([*start, *options, "/bin/true"], env=checks.env, capture_output=True, text=True)
     if tried.returncode != 0:
         print(f"not tested here: podman run says {tried.stderr.strip()[-300:]}")

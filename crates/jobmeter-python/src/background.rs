@@ -10,8 +10,8 @@ use jobmeter_engine::linux::pidfd;
 use jobmeter_engine::linux::sys;
 use jobmeter_engine::meter::{Extra, Target};
 use jobmeter_engine::run::attach::{self, TargetError};
+use jobmeter_engine::run::limits;
 use jobmeter_engine::run::session::{Ended, Session, SessionConfig};
-use jobmeter_engine::run::supervise;
 use jobmeter_gpu::{GpuConfig, GpuError, GpuExtra, JobEnv, PowercapExtra};
 use jobmeter_model::summary::Limits;
 use jobmeter_model::{Column, Event, MarkKind, Mode, RunInfo, Sink, Summary};
@@ -279,7 +279,7 @@ fn read_facts(pid: i32) -> Facts {
     let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
     Facts {
         pid,
-        limits: supervise::job_limits(&Membership::read(Path::new("/"), &pid.to_string())),
+        limits: limits::job_limits(&Membership::read(Path::new("/"), &pid.to_string())),
         command: jobmeter_record::redact::argv(&words),
         cwd: jobmeter_record::redact::text(&cwd.to_string_lossy()),
         host: line("/proc/sys/kernel/hostname"),
@@ -303,7 +303,7 @@ fn run_info(options: &Options, facts: Facts) -> RunInfo {
         job: jobmeter_host::job_of_this_process(),
         started_unix_ns,
         interval_ns: options.interval_ns,
-        expected_cores: options.expected_cores.unwrap_or_else(|| supervise::usable_cores(&facts.limits)),
+        expected_cores: options.expected_cores.unwrap_or_else(|| limits::usable_cores(&facts.limits)),
         system_cores: facts.system_cores,
         ..RunInfo::default()
     }

@@ -9,7 +9,7 @@ use crate::say::say;
 use jobmeter_engine::linux::cgroup::{Membership, watched};
 use jobmeter_engine::linux::containers::group_of_container;
 use jobmeter_engine::run::attach::{self, GroupTarget, Watch};
-use jobmeter_engine::run::supervise::job_limits;
+use jobmeter_engine::run::limits::job_limits;
 use jobmeter_model::units::parse_duration_ns;
 use jobmeter_model::{Mode, WarningKind};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::say::{say, shown};
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_engine::linux::sys::{Helper, charge_helper};
-use jobmeter_engine::run::supervise::usable_cores;
+use jobmeter_engine::run::limits::usable_cores;
 use jobmeter_model::JobInfo;
 use jobmeter_model::summary::{Limits, RunInfo, Summary, Warning};
 use jobmeter_model::{Mode, WarningKind};

@@ -156,9 +156,13 @@ fn a_stopped_jobmeter_does_not_disturb_the_job() {
         .jobmeter(&["run", "-i", "10ms", "-f", "json", "-o", &summary, "--", "sh", "-c", &script])
         .spawn()
         .expect("start jobmeter");
-    wait_until("jobmeter has a child", || {
+    // Not any child: the meter has one of its own before the job.
+    let is_job = |pid: &str| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sh")
+    };
+    wait_until("the job runs", || {
         let path = format!("/proc/{0}/task/{0}/children", child.id());
-        std::fs::read_to_string(path).is_ok_and(|children| !children.is_empty())
+        std::fs::read_to_string(path).is_ok_and(|children| children.split_whitespace().any(is_job))
     });
     send(child.id(), libc::SIGSTOP);
     wait_until("the job has done its work", || room.path("done").exists());

@@ -5,6 +5,7 @@ pub mod attach;
 pub(crate) mod cadence;
 pub mod fork_fresh;
 pub mod job;
+pub mod limits;
 pub mod marks;
 pub mod plain;
 pub(crate) mod sentinel;
