@@ -42,7 +42,7 @@ enum Command {
     Servers(cmd::servers::ServersArgs),
     /// One self-contained page about recorded runs
     Report(cmd::report::ReportArgs),
-    /// Charts of recorded runs as SVG or PNG
+    /// Charts of recorded runs as SVG, PNG or PDF
     Plot(cmd::plot::PlotArgs),
     /// Mark a moment or a phase from inside a measured job
     Mark(cmd::mark::MarkArgs),

@@ -5,6 +5,7 @@ mod synthetic;
 
 use jobmeter_report::plot::{self, PlotOptions, Theme};
 use jobmeter_report::{Error, RunData};
+use std::io::Write;
 use synthetic::{Plan, hostile_names};
 
 fn run(hostile: bool) -> RunData {
@@ -100,4 +101,51 @@ fn a_panel_that_stayed_at_zero_is_drawn_only_when_it_is_asked_for() {
     assert!(!of(None).contains("Network of the machine"));
     let asked = of(Some(vec!["net".into()]));
     assert!(asked.contains("Network of the machine") && asked.contains("zero throughout"), "{asked}");
+}
+
+#[test]
+fn a_title_stands_in_for_the_heading_and_may_be_left_out() {
+    let svg = |title: &str| {
+        let options = PlotOptions { title: Some(title.to_owned()), ..PlotOptions::default() };
+        plot::to_svg(&plot::scene(&[run(false)], &options).expect("a scene"))
+    };
+    assert!(svg("Figure 2 <b>").contains(">Figure 2 &lt;b&gt;</text>"));
+    for title in ["Figure 2", ""] {
+        assert!(!svg(title).contains("code 0 after"), "the verdict is part of the heading");
+    }
+    let usual = plot::scene(&[run(false)], &PlotOptions::default()).expect("a scene");
+    assert!(plot::to_svg(&usual).contains("code 0 after"));
+}
+
+/// Every object lies where the table says, whatever the job is called, and a reader of PDF draws what the PNG shows.
+#[test]
+fn a_pdf_is_well_formed_and_is_drawn() {
+    let options = PlotOptions { width: 800, ..PlotOptions::default() };
+    let scene = plot::scene(&[run(true)], &options).expect("a scene");
+    let pdf = plot::to_pdf(&scene);
+    assert_eq!(pdf, plot::to_pdf(&scene));
+    let text = std::str::from_utf8(&pdf).expect("all of it is ASCII");
+    assert!(text.is_ascii() && text.starts_with("%PDF-1.4\n") && text.ends_with("%%EOF\n"));
+    let table = text.rfind("\nxref\n").expect("a table") + 1;
+    assert!(text.contains(&format!("startxref\n{table}\n")));
+    let places = text[table..].lines().skip(3).map_while(|line| line.strip_suffix(" 00000 n "));
+    let places: Vec<usize> = places.map(|place| place.parse().expect("a place")).collect();
+    assert_eq!(places.len(), 5);
+    for (index, place) in places.iter().enumerate() {
+        assert!(text[*place..].starts_with(&format!("{} 0 obj\n", index + 1)), "{index}");
+    }
+
+    let file =
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("plot-{}.pdf", std::process::id()));
+    std::fs::write(&file, &pdf).expect("write");
+    let drawn = std::process::Command::new("pdftoppm").args(["-r", "96"]).arg(&file).output();
+    std::fs::remove_file(&file).expect("remove");
+    let Ok(drawn) = drawn else {
+        let _ = writeln!(std::io::stderr(), "not drawn: there is no pdftoppm (poppler-utils) here");
+        return;
+    };
+    assert!(drawn.status.success() && drawn.stderr.is_empty(), "{}", String::from_utf8_lossy(&drawn.stderr));
+    assert!(drawn.stdout.starts_with(b"P6\n800 "), "{:?}", &drawn.stdout[..20]);
+    let dark = drawn.stdout.chunks(3).filter(|pixel| pixel.iter().any(|part| *part < 128)).count();
+    assert!(dark > 5_000, "{dark} pixels of lines and text");
 }

@@ -122,7 +122,7 @@ fn files_are_overwritten_only_when_asked_and_mistakes_are_named() {
         assert_ne!(fs::read_to_string(path).expect("written"), "mine");
     }
     for (arguments, part) in [
-        (&["plot", "last", "-o", "x.gif"][..], "end the name in .svg or .png"),
+        (&["plot", "last", "-o", "x.gif"][..], "end the name in .svg, .png or .pdf"),
         (&["plot", "last", "-o", "x.svg", "--metrics", "rma"], "rma"),
         (&["plot", "nobody", "-o", "x.svg"], "no stored run fits"),
         (&["plot", "last", "-o", "no/such/folder/x.svg"], "cannot write"),

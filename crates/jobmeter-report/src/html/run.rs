@@ -108,6 +108,7 @@ fn drawing(run: &RunData, panel: &Panel<'_>) -> Result<String, Error> {
         width: 600,
         panels: Some(vec![panel.id.to_owned()]),
         heading: false,
+        title: None,
     };
     Ok(plot::to_svg(&plot::scene(std::slice::from_ref(run), &options)?))
 }

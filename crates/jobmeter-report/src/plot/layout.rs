@@ -34,8 +34,17 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
     let panels = chosen(runs, options)?;
     let end_ns = runs.iter().map(RunData::end_ns).max().unwrap_or(0).max(1);
     let mut y = MARGIN;
-    if options.heading {
-        y = heading(&mut scene, runs, palette, y);
+    match options.title.as_deref() {
+        Some("") => {}
+        Some(title) => {
+            let room = width - 2.0 * MARGIN;
+            let title = font::fit(&format::visible(title, 300), 16.0, true, room);
+            scene.title.clone_from(&title);
+            scene.heading((MARGIN, y + 12.0), 16.0, palette.text, title);
+            y += 18.0;
+        }
+        None if options.heading => y = heading(&mut scene, runs, palette, y),
+        None => {}
     }
     let frame =
         |y: f32| Frame { x: AXIS_WIDTH, y, width: width - AXIS_WIDTH - MARGIN, height: PANEL_HEIGHT, end_ns };

@@ -1,11 +1,12 @@
 //! Plots of runs for papers, pull requests and terminals without a browser: one scene, written as SVG or
-//! painted as PNG. The same input gives the same bytes.
+//! PDF or painted as PNG. The same input gives the same bytes.
 
 mod axis;
 mod chart;
 #[cfg_attr(not(feature = "png"), allow(dead_code, unused_imports, reason = "only PNG paints outlines"))]
 mod font;
 mod layout;
+mod pdf;
 #[cfg(feature = "png")]
 mod png;
 mod scene;
@@ -25,11 +26,13 @@ pub struct PlotOptions {
     pub panels: Option<Vec<String>>,
     /// A line above the charts that says what was run and how it ended.
     pub heading: bool,
+    /// The heading in the user's words, in place of that line; an empty one leaves it out.
+    pub title: Option<String>,
 }
 
 impl Default for PlotOptions {
     fn default() -> PlotOptions {
-        PlotOptions { theme: Theme::Light, width: 1000, panels: None, heading: true }
+        PlotOptions { theme: Theme::Light, width: 1000, panels: None, heading: true, title: None }
     }
 }
 
@@ -40,6 +43,11 @@ pub fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Error> {
 
 pub fn to_svg(scene: &Scene) -> String {
     svg::write(scene)
+}
+
+/// One page, as large as the scene at 96 pixels an inch.
+pub fn to_pdf(scene: &Scene) -> Vec<u8> {
+    pdf::write(scene)
 }
 
 /// `scale` 2 gives twice the pixels, for sharp print and dense screens.
