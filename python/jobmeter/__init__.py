@@ -88,4 +88,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> "List[str]":
-    return sorted({*globals(), *_HOMES, *_SUBMODULES})
+    return sorted({*__all__, *_SUBMODULES, "__version__"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional
 
 if TYPE_CHECKING:
     import pandas
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 # Spreadsheets run cells that begin like this; names come from the job and are not trusted.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+# Rows that a notebook shows.
+_SHOWN_ROWS = 20
 
 
 class Table:
@@ -41,6 +45,12 @@ class Table:
 
     def __arrow_c_schema__(self) -> object:
         return self._native.__arrow_c_schema__()  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        """The rows, each as a dictionary."""
+        names = self.column_names
+        for row in zip(*(self.column(name) for name in names)):
+            yield dict(zip(names, row))
 
     def to_dict(self) -> Dict[str, List[Any]]:
         return {name: self.column(name) for name in self.column_names}
@@ -79,6 +89,19 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<jobmeter.Table: {len(self)} rows, {len(self.column_names)} columns>"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks. Names come from the job: all of it is escaped."""
+        import html
+        import itertools
+
+        def cells(values: Iterable[Any], tag: str) -> str:
+            texts = ("" if value is None else html.escape(str(value)) for value in values)
+            return "<tr>" + "".join(f"<{tag}>{text}</{tag}>" for text in texts) + "</tr>"
+
+        rows = "".join(cells(row.values(), "td") for row in itertools.islice(self, _SHOWN_ROWS))
+        head = cells(self.column_names, "th")
+        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table><p>{html.escape(repr(self)[1:-1])}</p>"
 
 
 def _safe(value: Any) -> Any:

@@ -210,7 +210,7 @@ def tracked(
 
 
 def _wrapped(function: _F, context: Callable[[], Any]) -> _F:
-    """The function inside a context; a coroutine function stays one."""
+    """The function inside a context; a coroutine function or a generator stays one, and is measured to its end."""
     with importing:
         import inspect
 
@@ -222,6 +222,15 @@ def _wrapped(function: _F, context: Callable[[], Any]) -> _F:
                 return await function(*args, **kwargs)
 
         return waiting  # type: ignore[return-value]
+
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def yielding(*args: Any, **kwargs: Any) -> Any:
+            with context():
+                return (yield from function(*args, **kwargs))
+
+        return yielding  # type: ignore[return-value]
 
     @functools.wraps(function)
     def calling(*args: Any, **kwargs: Any) -> Any:
@@ -252,7 +261,9 @@ def phase_of(function: _F) -> _F:
 
 
 def _send(name: str, kind: str) -> None:
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a mark or phase is a text, not {type(name).__name__}: {name!r}")
+    if not name:
         raise ValueError("a mark or phase needs a name that is not empty")
     with _lock:
         tracker = _running[-1] if _running else None

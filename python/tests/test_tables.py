@@ -98,3 +98,13 @@ def test_plot(run: jobmeter.Tracker) -> None:
     titles = [axis.get_title(loc="left") for axis in figure.axes]
     assert titles[:2] == ["Cores used", "RAM"]
     assert all(any(t.get_text() == "work" for t in axis.texts) for axis in figure.axes)
+
+
+def test_rows_and_html(run: jobmeter.Tracker) -> None:
+    table = run.phases()
+    rows = list(table)
+    assert [row["name"] for row in rows] == ["work"] and list(rows[0]) == table.column_names
+    with jobmeter.track() as hostile, hostile.phase("<script>"):
+        pass
+    text = hostile.phases()._repr_html_()
+    assert "&lt;script&gt;" in text and "<script>" not in text and text.startswith("<table>")

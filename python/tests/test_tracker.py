@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Iterator, List
 
 import pytest
 from workloads import burn, hold, pages_kept
@@ -280,3 +280,26 @@ def test_advice_for_the_next_run() -> None:
     assert wanted["memory"] * 2**20 >= run.usage.ram.combined.rss_bytes_max
     server = run.recommend_server(vendor="aws")
     assert server["vcpus"] >= wanted["cpu"] and server["vendor"] == "aws"
+
+
+def test_a_tracked_generator_is_measured_to_its_end() -> None:
+    @jobmeter.tracked
+    def numbers() -> Iterator[int]:
+        for number in range(3):
+            time.sleep(0.02)
+            yield number
+
+    assert list(numbers()) == [0, 1, 2]
+    wall_ns = numbers.run.to_dict()["run"]["wall_ns"]  # type: ignore[attr-defined]
+    assert wall_ns >= 60_000_000
+
+
+def test_a_name_that_is_no_text_is_named() -> None:
+    with pytest.raises(TypeError, match="is a text, not int: 5"):
+        jobmeter.mark(5)  # type: ignore[arg-type]
+
+
+def test_completion_shows_what_is_public() -> None:
+    shown = dir(jobmeter)
+    assert "track" in shown and "Tracker" in shown
+    assert [name for name in shown if name.startswith("_")] == ["__version__"]
