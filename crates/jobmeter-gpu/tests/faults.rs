@@ -223,7 +223,12 @@ fn an_old_driver_without_half_of_the_symbols_gives_what_it_has() {
     let built = Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
     assert!(built.expect("gcc is there").success());
     std::os::unix::fs::symlink("/proc", folder.join("proc")).unwrap();
-    let config = GpuConfig { nvml_path: Some(library), root: folder.clone(), ..GpuConfig::default() };
+    let config = GpuConfig {
+        nvml_path: Some(library),
+        root: folder.clone(),
+        pid_view: jobmeter_gpu::PidView::Ours,
+        ..GpuConfig::default()
+    };
     let monitor = GpuMonitor::start(config).unwrap().unwrap();
     let pid = std::process::id() as i32;
     let id = ProcessId { pid, start_ticks: start_ticks("/proc/self/stat") };
