@@ -120,6 +120,13 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     if let Some(text) = trouble {
         watch.meter.warn(WarningKind::Record, text);
     }
+    if let Err(error) = std::fs::File::open(format!("/proc/{pid}/environ")) {
+        let text = format!(
+            "the environment of process {pid} cannot be read ({error}): the job that it belongs to and the GPUs that it \
+             may see are not known"
+        );
+        watch.meter.warn("environment", text);
+    }
     let no_gpu = gpus.add_to(&mut watch.meter);
     let end = watch.run();
     leave::plan(Ending::Code(0));
