@@ -107,11 +107,8 @@ impl Meter {
         }
     }
 
-    /// At the end: who was not found by now will not be.
+    /// At the end: a container that was not found by now has not been read, though it may go on.
     pub(super) fn end_containers(&mut self) {
-        if !self.containers.waiting.is_empty() {
-            self.look_for_containers();
-        }
         if !std::mem::take(&mut self.containers.waiting).is_empty() {
             self.miss_container();
         }
