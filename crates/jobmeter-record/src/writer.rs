@@ -84,6 +84,13 @@ impl Writer {
         self.limit = Some(Box::new(Limit::new(limit_bytes, self.encoder.written)));
     }
 
+    /// The job has ended: what is still to be written comes in a moment.
+    pub fn announce_end(&self) {
+        if let Output::File(carrier) = &self.output {
+            carrier.announce_end();
+        }
+    }
+
     /// The process that writes, where it is one: a child of ours that is no part of the job.
     pub fn carrier_pid(&self) -> Option<Pid> {
         match &self.output {

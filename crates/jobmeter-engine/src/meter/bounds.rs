@@ -141,6 +141,12 @@ impl Bounds {
         (huge, mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES))
     }
 
+    /// Huge pages alone. The first look at the counters is only where later ones begin, and costs more than all other
+    /// files of the machine: who asks for nothing else does without it.
+    fn read_huge(&mut self, page_bytes: u64) -> Huge {
+        if self.pages_at_start.is_none() { Huge::default() } else { self.read_pages(page_bytes).0 }
+    }
+
     /// At every tick: the largest single marks, and what is mapped of files.
     pub(crate) fn take_levels(&mut self, processes: &[Process]) {
         let mut file_bytes = 0;
@@ -176,7 +182,7 @@ impl Meter {
             is_bounded_before: gone.is_end_bounded(),
         });
         if gone.is_main {
-            let (huge, _) = self.bounds.read_pages(self.tree.scale.page_bytes);
+            let huge = self.bounds.read_huge(self.tree.scale.page_bytes);
             let at_most = readings.at_most(huge);
             self.bounds.main_at_most_bytes = at_most.map(|most| most.own_bytes + most.file_bytes);
         }
@@ -237,9 +243,15 @@ impl Meter {
         let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie())
             && passed.is_empty()
             && self.bounds.departed.is_empty();
-        let (huge, mapped_bytes) = match is_alone && ended_since == 0 {
-            true => (Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX }, None),
-            false => self.bounds.read_pages(self.tree.scale.page_bytes),
+        let page_bytes = self.tree.scale.page_bytes;
+        let is_over = self.tree.processes.iter().all(Process::is_zombie);
+        let (huge, mapped_bytes) = if is_alone && ended_since == 0 {
+            (Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX }, None)
+        } else if is_over && self.tree.processes.len() + self.bounds.departed.len() == 1 {
+            // One process maps no more files than the machine.
+            (self.bounds.read_huge(page_bytes), None)
+        } else {
+            self.bounds.read_pages(page_bytes)
         };
         let mut interval = Interval {
             huge,

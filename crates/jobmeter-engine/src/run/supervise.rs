@@ -25,6 +25,9 @@ use std::path::Path;
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
 
+/// A command takes about so long to be loaded; one that is over by then has no children to tell of.
+const EXIT_RECORDS_AFTER_NS: u64 = 1_000_000;
+
 /// Shorter jobs are over before the memory could matter.
 const TRIM_AFTER_NS: u64 = 20_000_000;
 
@@ -46,6 +49,8 @@ pub struct Supervisor<'job> {
     limits: Limits,
     oom_kills_before: Option<u64>,
     wants_clock: bool,
+    /// `None` once they are open.
+    exit_records_due_ns: Option<u64>,
     has_trimmed: bool,
     timeout: TimeoutState,
 }
@@ -86,14 +91,14 @@ impl<'job> Supervisor<'job> {
     /// Puts a meter on a job that was just started. The first tick is taken when [`Supervisor::run`] begins. An error
     /// says that the command could not be executed.
     pub fn new(job: &'job mut Job) -> Result<Supervisor<'job>, SpawnError> {
-        let pid = job.spawned.pid;
+        let (pid, started_ns) = (job.spawned.pid, job.spawned.started_ns);
         // First of all: a job of a millisecond is seen alive now or never.
         let (mut meter, trouble) = Meter::start_child(pid.get());
         let mut early_warnings: Vec<_> =
             trouble.map(|text| (WarningKind::Unreadable, text)).into_iter().collect();
         // Right after the fork, for the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
-        meter.set_started_ns(job.spawned.started_ns);
+        meter.set_started_ns(started_ns);
         let Sources { group, events, marks, marks_doubt, sentinel, early_signals } =
             job.sources.take().unwrap_or_default();
         early_warnings.extend(marks_doubt.map(|text| (WarningKind::Marks, text)));
@@ -111,13 +116,8 @@ impl<'job> Supervisor<'job> {
         let oom_kills_before = counts_memory.then_some(0);
         let limits = job_limits(&membership);
         meter.set_group(group);
-        meter.open_exit_records();
-        let cadence = Cadence::start(job.options.interval_ns, job.spawned.started_ns)
-            .with_early_tick()
-            .of_own_process();
+        let cadence = Cadence::start(job.options.interval_ns, started_ns).with_early_tick().of_own_process();
         job.spawned.wait_exec()?;
-        // Arguments and settings are read, and the job is busy starting: what it took to get here need not stay beside it.
-        trim::give_back_code();
         Ok(Supervisor {
             meter,
             job,
@@ -132,6 +132,7 @@ impl<'job> Supervisor<'job> {
             limits,
             oom_kills_before,
             wants_clock,
+            exit_records_due_ns: Some(started_ns + EXIT_RECORDS_AFTER_NS),
             has_trimmed: false,
             timeout: TimeoutState::Waiting,
         })
@@ -178,6 +179,9 @@ impl<'job> Supervisor<'job> {
                 plain::set_under_way(None);
                 return Outcome { status: end.status, timed_out, ended_ns, remaining };
             }
+            if self.exit_records_due_ns.take_if(|due_ns| sys::monotonic_ns() >= *due_ns).is_some() {
+                self.meter.open_exit_records();
+            }
             if ready.marks {
                 self.take_marks();
             }
@@ -197,7 +201,8 @@ impl<'job> Supervisor<'job> {
             .unwrap_or(u64::MAX)
             .min(self.cadence.due_ns())
             .min(self.meter.exits_due_ns())
-            .min(self.meter.containers_due_ns());
+            .min(self.meter.containers_due_ns())
+            .min(self.exit_records_due_ns.unwrap_or(u64::MAX));
         let fds =
             [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd(), self.meter.container_fd()];
         match sys::wait_readable(fds, Some(until_ns)) {

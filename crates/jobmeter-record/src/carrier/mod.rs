@@ -117,6 +117,11 @@ impl Carrier {
         }
     }
 
+    /// The run is over: the rest will come in a moment.
+    pub(crate) fn announce_end(&self) {
+        self.slot.announce();
+    }
+
     /// Brings the rest to the disk and ends the file, within [`PATIENCE`].
     pub(crate) fn finish(&mut self, rest: &mut Vec<u8>) -> Result<(), RecordError> {
         let deadline = Instant::now() + PATIENCE;

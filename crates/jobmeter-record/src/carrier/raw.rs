@@ -148,3 +148,7 @@ pub(super) fn sleep_while(word: &AtomicU32, value: u32, most: Option<std::time::
 pub(super) fn wake(word: &AtomicU32) {
     let _ = call(libc::SYS_futex, [word.as_ptr() as usize, libc::FUTEX_WAKE as usize, 1, 0, 0]);
 }
+
+pub(super) fn yield_core() {
+    let _ = call(libc::SYS_sched_yield, [0; 5]);
+}

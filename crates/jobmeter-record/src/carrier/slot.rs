@@ -27,6 +27,9 @@ pub(super) enum Turn {
     Closed = 5,
 }
 
+/// About a tenth of a millisecond where nobody else wants the core.
+const MOST_YIELDS: u32 = 250;
+
 impl Turn {
     fn of(word: u32) -> Turn {
         [Turn::Idle, Turn::Busy, Turn::Failed, Turn::Last, Turn::Closing]
@@ -140,13 +143,29 @@ impl Slot {
         }
     }
 
-    /// Carrier only: sleeps while there is nothing to do.
+    /// Carrier only: sleeps while there is nothing to do. Woken before there is, it stays awake for a moment.
     pub(super) fn sleep_while(&self, turn: Turn) {
         raw::sleep_while(&self.turn, turn as u32, None);
+        self.yield_while(|now| now == turn);
+    }
+
+    /// Writer only: bytes will come at once. To wake up takes longer than to write them.
+    pub(super) fn announce(&self) {
+        raw::wake(&self.turn);
+    }
+
+    /// Leaves the core to others for a moment, without sleep: to be woken takes longer than most of what is waited for.
+    fn yield_while(&self, holds: impl Fn(Turn) -> bool) {
+        let mut left = MOST_YIELDS;
+        while left > 0 && holds(self.turn()) {
+            raw::yield_core();
+            left -= 1;
+        }
     }
 
     /// Writer only: waits until the carrier has done what it is at; the turn it leaves, or the one it is stuck in.
     pub(super) fn wait_until(&self, deadline: Instant) -> Turn {
+        self.yield_while(|turn| matches!(turn, Turn::Busy | Turn::Last | Turn::Closing));
         self.is_awaited.store(true, Ordering::SeqCst);
         let last = loop {
             let turn = self.turn();
