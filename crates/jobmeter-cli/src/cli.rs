@@ -83,18 +83,8 @@ fn parse_run_alone() -> Option<Result<Command, clap::Error>> {
         return None;
     }
     let words: Vec<OsString> = words.collect();
-    let args = plain_command(&words).map(|command| Ok(cmd::run::RunArgs::plain(command.to_vec())));
-    Some(args.unwrap_or_else(|| parse_run(words)).map(|args| Command::Run(Box::new(args))))
-}
-
-/// The command, where no option stands before it: then there is nothing to parse.
-fn plain_command(words: &[OsString]) -> Option<&[OsString]> {
-    let command = match words.first()? {
-        first if first == "--" => &words[1..],
-        first if first.as_encoded_bytes().starts_with(b"-") => return None,
-        _ => words,
-    };
-    (!command.is_empty()).then_some(command)
+    let args = cmd::run::RunArgs::plain(&words).map_or_else(|| parse_run(words), Ok);
+    Some(args.map(|args| Command::Run(Box::new(args))))
 }
 
 fn parse_run(words: Vec<OsString>) -> Result<cmd::run::RunArgs, clap::Error> {
@@ -155,27 +145,4 @@ fn finish(result: Result<u8, String>) -> u8 {
         drop(writeln!(std::io::stderr(), "jobmeter: {message}"));
         crate::OWN_FAILURE
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(text: &str) -> Vec<OsString> {
-        text.split_whitespace().map(OsString::from).collect()
-    }
-
-    #[test]
-    fn a_plain_command_means_what_the_parser_makes_of_it() {
-        for text in ["-- true", "true", "-- sh -c x -- y", "make -j8 -- all", "-- -q", "-- run"] {
-            let words_of_run = words(text);
-            let command = plain_command(&words_of_run).expect("no option before the command");
-            let plain = cmd::run::RunArgs::plain(command.to_vec());
-            let parsed = parse_run(words(text)).expect("a right command line");
-            assert_eq!(format!("{plain:?}"), format!("{parsed:?}"), "{text}");
-        }
-        for text in ["", "--", "-q -- true", "--help", "-e true", "-"] {
-            assert_eq!(plain_command(&words(text)), None, "{text}");
-        }
-    }
 }

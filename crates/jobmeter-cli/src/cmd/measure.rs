@@ -280,6 +280,11 @@ impl Record {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).carrier_pid()
     }
 
+    /// The job has ended.
+    pub(crate) fn announce_end(&self) {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).announce_end();
+    }
+
     /// The run again, for its course over time, where that takes no time worth speaking of.
     fn read_back(&self, summary: &Summary) -> Option<Run> {
         let is_long = summary.run.wall_ns.is_some_and(|ns| ns >= DRAWN_FROM_NS);

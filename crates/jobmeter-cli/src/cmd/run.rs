@@ -2,7 +2,7 @@
 
 use super::check::BudgetArgs;
 use super::gpu::GpuJob;
-use super::measure::MeasureArgs;
+use super::measure::{MeasureArgs, Record};
 use super::notify::Notice;
 use crate::config::Settings;
 use crate::platform::leave::{self, Ending};
@@ -78,9 +78,29 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// `run -- CMD` without any option.
-    pub(crate) fn plain(command: Vec<OsString>) -> RunArgs {
-        RunArgs { command, ..RunArgs::default() }
+    /// A command behind nothing but `-q` and `--no-record`: there is little to parse, and a parser that knows all
+    /// options takes longer than `true`. `None` where it has to be asked.
+    pub(crate) fn plain(words: &[OsString]) -> Option<RunArgs> {
+        let mut args = RunArgs::default();
+        let mut words = words.iter();
+        loop {
+            let flag = match words.as_slice().first()?.as_encoded_bytes() {
+                b"--" => {
+                    words.next();
+                    break;
+                }
+                b"-q" | b"--quiet" => &mut args.measure.quiet,
+                b"--no-record" => &mut args.measure.no_record,
+                word if word.starts_with(b"-") => return None,
+                _ => break,
+            };
+            if std::mem::replace(flag, true) {
+                return None;
+            }
+            words.next();
+        }
+        args.command = words.cloned().collect();
+        (!args.command.is_empty()).then_some(args)
     }
 }
 
@@ -172,6 +192,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     let ending = Ending::of_job(outcome.status, outcome.timed_out);
     leave::plan(ending);
     leave::hurry_on_signals();
+    record.iter().for_each(Record::announce_end);
     let mut summary = supervisor.finish(&info, &outcome);
     // Before anything is printed, which may take its time.
     supervisor.abandon();

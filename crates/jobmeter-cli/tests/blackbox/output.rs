@@ -166,3 +166,38 @@ fn completions_and_man_page_are_generated() {
         assert!(String::from_utf8_lossy(&run.stdout).contains("wait-descendants"), "{shell}");
     }
 }
+
+/// Command lines that `run` understands without its parser, and some that it nearly does. `--color never` is always for
+/// the parser.
+#[test]
+fn a_plain_command_line_means_what_the_parser_makes_of_it() {
+    let room = Room::new("plain-lines");
+    let seen = |first: &[&str], line: &str| {
+        let _ = std::fs::remove_dir_all(room.path("store"));
+        let words: Vec<&str> = first.iter().copied().chain(line.split_whitespace()).collect();
+        let run = room.finish(room.jobmeter(&words));
+        let is_mistake = run.code == 125;
+        let first_line = run.stderr.lines().next().unwrap_or_default();
+        let said = if is_mistake { first_line.to_owned() } else { run.stderr.is_empty().to_string() };
+        (run.code, String::from_utf8_lossy(&run.stdout).into_owned(), said, room.store_files().len())
+    };
+    for (line, code, records) in [
+        ("-- echo a", 0, 1),
+        ("echo -q -- a", 0, 1),
+        ("-q -- echo -q", 0, 1),
+        ("--quiet echo a -q --no-record", 0, 1),
+        ("--no-record -- sh -c exit -- 3", 0, 0),
+        ("-q --no-record -- echo a", 0, 0),
+        ("--no-record -q false", 1, 0),
+        ("-- -q", 127, 0),
+        ("-q -q echo a", 125, 0),
+        ("-q", 125, 0),
+        ("-q --", 125, 0),
+        ("--no-record --record x -- echo a", 125, 0),
+        ("-q -", 127, 0),
+    ] {
+        let plain = seen(&["run"], line);
+        assert_eq!(plain, seen(&["run", "--color", "never"], line), "{line}");
+        assert_eq!((plain.0, plain.3), (code, records), "{line}: {}", plain.2);
+    }
+}
