@@ -6,7 +6,10 @@ Unknown is `None`, never 0; `usage.quality` says of each figure how true it is a
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar
+import re
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+
+from ._format import format_value
 
 _T = TypeVar("_T")
 
@@ -162,6 +165,43 @@ class Usage:
     network: Network
     time: Time
     quality: Mapping[str, Figure]
+
+    def __str__(self) -> str:
+        """A short tree of what is known, in units for people; `repr` has every field."""
+        fields = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)]
+        return "\n".join(line for field in fields for line in _branch(*field))
+
+
+_UNITS = {
+    "_bytes_per_s": "bytes_per_second",
+    "_ns_per_s": "nanos_per_second",
+    "_bytes": "bytes",
+    "_ns": "nanos",
+    "_ppm": "ppm",
+    "_ratio": "ratio",
+    "cores_used": "cores",
+}
+
+
+def _leaf(name: str, value: Any) -> str:
+    stem = re.sub(r"_(max|mean|total)$", "", name)
+    unit = next((unit for ending, unit in _UNITS.items() if stem.endswith(ending)), "count")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{name} {format_value(value, unit) if is_number else value}"
+
+
+def _branch(name: str, value: Any, depth: int = 0) -> List[str]:
+    """The lines of a data class: its own known values behind its name, its parts below. The grades stay out."""
+    if not dataclasses.is_dataclass(value):
+        return []
+    parts = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    # A moment is no amount.
+    shown = [part for part in parts if isinstance(part[1], (int, float, str)) and part[0] != "started_unix_ns"]
+    leaves = [_leaf(*part) for part in shown]
+    below = [line for part in parts for line in _branch(*part, depth + 1)]
+    if not leaves and not below:
+        return []
+    return [f"{'  ' * depth}{name}{': ' if leaves else ''}{', '.join(leaves)}", *below]
 
 
 def usage_from(summary: Mapping[str, Any]) -> Usage:

@@ -28,6 +28,14 @@ def test_the_command_is_the_native_binary() -> None:
     assert version.split()[:2] == ["jobmeter", metadata.version("jobmeter")] and jobmeter.__version__ in version
 
 
+def test_the_package_runs_as_the_command() -> None:
+    called = [[sys.executable, "-m", "jobmeter"], [script("jobmeter")]]
+    texts = [subprocess.run([*words, "--version"], capture_output=True, text=True, check=True).stdout for words in called]
+    assert texts[0] == texts[1] and texts[0].startswith("jobmeter ")
+    failed = subprocess.run([*called[0], "run", "--", "sh", "-c", "exit 7"], capture_output=True)
+    assert failed.returncode == 7
+
+
 def test_nothing_is_required() -> None:
     required = [r for r in metadata.requires("jobmeter") or [] if "extra ==" not in r]
     assert required == []

@@ -102,6 +102,15 @@ def test_nested_and_simultaneous_trackers() -> None:
     assert 45_000_000 <= inside <= all_of_it - 45_000_000
 
 
+def test_usage_prints_as_a_short_tree_of_what_is_known() -> None:
+    with jobmeter.track(interval=0.05) as run:
+        sum(range(200_000))
+    lines = str(run.usage).splitlines()
+    assert lines[0] == "ram" and any(line.startswith("  combined: rss_bytes_max ") and " MB" in line for line in lines)
+    assert "None" not in str(run.usage) and "quality" not in str(run.usage)
+    assert len(lines) < 40
+
+
 def test_the_usage_up_to_a_failure_is_there() -> None:
     with pytest.raises(KeyboardInterrupt):
         with jobmeter.track() as run:

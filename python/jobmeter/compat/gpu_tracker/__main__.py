@@ -6,19 +6,10 @@ It converts results that gpu_tracker itself pickled, once, into those of this pa
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import sysconfig
 from typing import List
 
-
-def _command() -> str:
-    """The `jobmeter` of this environment, else the one on PATH."""
-    beside = os.path.join(sysconfig.get_path("scripts"), "jobmeter")
-    found = beside if os.access(beside, os.X_OK) else shutil.which("jobmeter")
-    if found is None:
-        raise SystemExit("the command jobmeter was not found; install the package jobmeter or put the command on PATH")
-    return found
+from ..._command import find_command
 
 
 def _convert(words: List[str]) -> None:
@@ -36,7 +27,7 @@ def main(words: List[str]) -> None:
     if words[:1] == ["convert-pickle"]:
         _convert(words[1:])
         return
-    command = _command()
+    command = find_command()
     os.execv(command, [command, "gpu-tracker", *words])
 
 
