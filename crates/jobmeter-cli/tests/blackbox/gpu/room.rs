@@ -149,7 +149,7 @@ fn the_process_of_the_driver_ends_with_a_meter_that_is_killed() {
 #[test]
 fn attach_outlives_its_driver_too() {
     let rig = Rig::scripted("room-attach", &driver("nvmlDeviceGetUtilizationRates", "segv"));
-    let mut job = Command::new("sleep").arg("0.8").spawn().expect("a job");
+    let mut job = Command::new("sleep").arg("2").spawn().expect("a job");
     let (pid, summary) = (job.id().to_string(), rig.room.file("summary.json"));
     let words = ["attach", "-i", "20ms", "-f", "json", "--no-record", "-o", &summary, &pid];
     let mut command = rig.room.jobmeter(&words);
