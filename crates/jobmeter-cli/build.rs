@@ -17,6 +17,11 @@ fn main() {
         // Functions of the C library are looked up when they are first called: most never are.
         println!("cargo:rustc-link-arg-bins=-Wl,-z,lazy");
         linker.put_start_first();
+        // For `tools/order-start`: where each function lies. A build with symbols would name them differently.
+        println!("cargo:rerun-if-env-changed=JOBMETER_LINK_MAP");
+        if let Ok(path) = std::env::var("JOBMETER_LINK_MAP") {
+            println!("cargo:rustc-link-arg-bins=-Wl,-Map,{path}");
+        }
         linker.link_unwinder_statically();
     }
 }
