@@ -1,6 +1,6 @@
 //! jobmeter killed at random moments: what it had written is readable, and at most one tick is missing.
 
-use crate::help::{Room, code_of, send, testkit, wait_until};
+use crate::help::{Room, code_of, is_running, send, testkit, wait_until};
 use jobmeter_model::Summary;
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,8 @@ fn the_record_survives_two_hundred_kills() {
         send(child.id(), libc::SIGKILL);
         assert_eq!(code_of(&mut child), 137);
 
-        let shown = room.finish(room.jobmeter(&["show", "-f", "json", &file]));
+        let show = || room.finish(room.jobmeter(&["show", "-f", "json", &file]));
+        let shown = show();
         if std::fs::metadata(&file).expect("stat").len() == 0 {
             // Killed between making the file and writing its header: nothing to show, and said so.
             assert_eq!(shown.code, 125, "{}", shown.stderr);
@@ -40,6 +41,9 @@ fn the_record_survives_two_hundred_kills() {
         }
         assert_eq!(shown.code, 0, "round {round}: {}", shown.stderr);
         let summary: Summary = serde_json::from_slice(&shown.stdout).expect("JSON");
+        // While the job outlives its meter the run is called running.
+        wait_until("the job is over", || !is_running(summary.run.pid as u32));
+        let summary: Summary = serde_json::from_slice(&show().stdout).expect("JSON");
         assert_eq!(summary.verdict.kind, "crashed", "round {round}");
         let recorded = Duration::from_nanos(summary.run.wall_ns.unwrap_or_default());
         assert!(recorded <= alive + Duration::from_millis(250), "round {round}: more time than there was");
