@@ -78,7 +78,7 @@ pub(crate) fn command() -> clap::Command {
 /// `run` without the other subcommands: a job that takes a millisecond should not wait for the definitions of
 /// twenty commands, nor their code take memory beside it.
 fn parse_run_alone() -> Option<Result<Command, clap::Error>> {
-    let mut words = std::env::args_os().skip(1);
+    let mut words = crate::platform::arguments().skip(1);
     if words.next()? != "run" {
         return None;
     }
@@ -96,7 +96,7 @@ fn parse_run(words: Vec<OsString>) -> Result<cmd::run::RunArgs, clap::Error> {
 
 fn parse() -> Result<Command, clap::Error> {
     parse_run_alone().unwrap_or_else(|| {
-        let matches = Cli::command().try_get_matches()?;
+        let matches = Cli::command().try_get_matches_from(crate::platform::arguments())?;
         Cli::from_arg_matches(&matches).map(|cli| cli.command)
     })
 }

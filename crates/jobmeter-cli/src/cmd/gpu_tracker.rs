@@ -38,7 +38,7 @@ pub(crate) struct GpuTrackerArgs {
 
 /// The arguments, when we go by the other program's name.
 pub(crate) fn called_by_name() -> Option<Vec<OsString>> {
-    let mut words = std::env::args_os();
+    let mut words = crate::platform::arguments();
     let name = words.next()?;
     (Path::new(&name).file_name()? == "gpu-tracker").then(|| words.collect())
 }

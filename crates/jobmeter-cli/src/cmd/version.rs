@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 /// Whether the whole command line is `--version --json`, in either order. clap itself prints the version as text as
 /// soon as it sees the flag.
 pub(crate) fn is_asked_as_json() -> bool {
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    let words: Vec<_> = crate::platform::arguments().skip(1).collect();
     let is_version = |word: &OsStr| word == "--version" || word == "-V";
     match words.as_slice() {
         [first, second] => {

@@ -1,15 +1,18 @@
 //! What only Linux has or needs: the entry that leaves signals as they are, how jobmeter leaves, its memory, its streams.
 
+mod arguments;
 pub(crate) mod leave;
 mod math;
 mod memory;
 pub(crate) mod owner;
 pub(crate) mod streams;
 
+pub(crate) use arguments::arguments;
 pub(crate) use leave::bounded;
 
 #[unsafe(no_mangle)]
-extern "C" fn main(_count: libc::c_int, _arguments: *const *const libc::c_char) -> libc::c_int {
+extern "C" fn main(_count: libc::c_int, given: *const *const libc::c_char) -> libc::c_int {
+    arguments::keep(given);
     jobmeter_engine::linux::sys::begin_own_account();
     streams::guard();
     keep_freed_memory();
