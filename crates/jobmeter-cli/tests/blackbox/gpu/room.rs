@@ -149,16 +149,17 @@ fn the_process_of_the_driver_ends_with_a_meter_that_is_killed() {
 #[test]
 fn attach_outlives_its_driver_too() {
     let rig = Rig::scripted("room-attach", &driver("nvmlDeviceGetUtilizationRates", "segv"));
-    let mut job = Command::new("sleep").arg("2").spawn().expect("a job");
+    let mut job = Command::new("sleep").arg("60").spawn().expect("a job");
     let (pid, summary) = (job.id().to_string(), rig.room.file("summary.json"));
-    let words = ["attach", "-i", "20ms", "-f", "json", "--no-record", "-o", &summary, &pid];
+    let words =
+        ["attach", "-i", "20ms", "--duration", "1s", "-f", "json", "--no-record", "-o", &summary, &pid];
     let mut command = rig.room.jobmeter(&words);
     rig.point(&mut command);
-    let child = command.spawn().expect("a meter");
-    // Reaped as it ends, so that the meter sees it gone.
-    assert!(job.wait().expect("our job").success());
-    let run = child.wait_with_output().expect("our meter");
-    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
+    let run = rig.room.finish(command);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(job.try_wait().expect("our job").is_none(), "the job goes on");
+    job.kill().expect("our job");
+    job.wait().expect("our job");
     let told = rig.room.summary_file().expect("a summary");
     let lost = told.warnings.iter().filter(|warning| warning.kind == "gpu_driver_lost").count();
     assert_eq!(lost, 1, "{:?}", told.warnings);
