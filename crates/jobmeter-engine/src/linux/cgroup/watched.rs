@@ -13,8 +13,9 @@ const MOST_GROUPS: usize = 256;
 /// What a group has used, and its members.
 pub struct WatchedGroup {
     dir: PathBuf,
-    /// CPU time by its own count when it was first watched; a group that the job made starts at 0.
-    base_cpu_ns: u64,
+    /// CPU time by its own count when it was first watched; a group that the job made starts at 0. `None` where the count
+    /// could not be read then.
+    base_cpu_ns: Option<u64>,
     /// As last read: the group may be gone before the end.
     cpu_ns: Option<u64>,
     /// They go on to tell of the members when the group is gone, which it may be before anybody could read it.
@@ -25,17 +26,12 @@ impl WatchedGroup {
     /// A group whose use counts from now on.
     pub fn from_now(dir: PathBuf) -> WatchedGroup {
         let cpu_ns = cpu_ns_of(&dir);
-        WatchedGroup {
-            dir,
-            base_cpu_ns: cpu_ns.unwrap_or_default(),
-            cpu_ns,
-            clocks: InheritedClocks::default(),
-        }
+        WatchedGroup { dir, base_cpu_ns: cpu_ns, cpu_ns, clocks: InheritedClocks::default() }
     }
 
     /// A group that was made for the job: all that it has used counts.
     pub fn from_birth(dir: PathBuf) -> WatchedGroup {
-        WatchedGroup { base_cpu_ns: 0, ..WatchedGroup::from_now(dir) }
+        WatchedGroup { base_cpu_ns: Some(0), ..WatchedGroup::from_now(dir) }
     }
 
     pub fn dir(&self) -> &Path {
@@ -65,8 +61,8 @@ impl WatchedGroup {
 
     /// CPU time since the group was first watched, as last read; `None` where the group does not count it.
     pub fn used_cpu_ns(&self) -> Option<u64> {
-        let cpu_ns = self.cpu_ns?.max(self.clocks.total_ns().unwrap_or_default());
-        Some(cpu_ns.saturating_sub(self.base_cpu_ns))
+        let cpu_ns = self.cpu_ns?.max(self.clocks.total_ns().unwrap_or(0));
+        Some(cpu_ns.saturating_sub(self.base_cpu_ns?))
     }
 }
 
