@@ -20,7 +20,7 @@ from jobmeter.compat.gpu_tracker import _foreign_pickle
 WITNESS = """
 import json, pickle, sys
 import gpu_tracker, gpu_tracker.tracker as t
-assert "jobmeter" not in gpu_tracker.__file__
+assert "jobmeter" not in gpu_tracker.__file__.rpartition("site-packages")[2]
 kind = sys.argv[1]
 found = gpu_tracker.SubTrackingAnalyzer(f"t.{kind}", f"s.{kind}").sub_tracking_results()
 pickle.dump(found, open("theirs.pkl", "wb"))

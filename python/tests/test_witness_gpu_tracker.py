@@ -22,7 +22,7 @@ pytest.importorskip("gpu_tracker", reason="the witness gpu-tracker is not instal
 WITNESS = """
 import json, pickle, sys
 import gpu_tracker
-assert "jobmeter" not in gpu_tracker.__file__
+assert "jobmeter" not in gpu_tracker.__file__.rpartition("site-packages")[2]
 folder, what = sys.argv[1:]
 analyze = lambda n: gpu_tracker.SubTrackingAnalyzer(f"{folder}/{n}.{what}", f"{folder}/{n}-sub.{what}").sub_tracking_results()
 found = {n: analyze(n) for n in ("a", "b", "narrow")}
