@@ -9,7 +9,7 @@ import os
 import sys
 from typing import List
 
-from ..._command import find_command
+from jobmeter._command import find_command
 
 
 def _convert(words: List[str]) -> None:
