@@ -18,7 +18,7 @@ fn run(rig: &mut Rig, texts: &[&str], more: &Value) -> Run {
         files["proc/PID/fdinfo/5"] = json!(text);
         files
     };
-    let mut steps: Vec<Value> = texts.iter().map(|text| json!([step(text), 0.3])).collect();
+    let mut steps: Vec<Value> = texts.iter().map(|text| json!([step(text), 0.5])).collect();
     // Links are made once.
     steps[0][0]["proc/PID/fd/5"] = json!("/dev/dri/renderD128");
     fs::write(rig.room.path("job.json"), json!(steps).to_string()).expect("steps");
