@@ -249,7 +249,7 @@ impl MeasureArgs {
         }
     }
 
-    /// What `--notify` will be told, where it was given.
+    /// The summary and the command of `--notify`; `None` without that option.
     pub(crate) fn notice(&self, summary: &Summary) -> Option<Notice> {
         Notice::new(self.notify.as_deref()?, summary)
     }

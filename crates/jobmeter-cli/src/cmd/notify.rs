@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST_NAP: Duration = Duration::from_millis(20);
 
-/// What will be told, and by which command. Made while the summary is there, sent when all else is done.
+/// The command of `--notify` and the JSON for its input. Made from the summary, sent after everything else is written.
 pub(crate) struct Notice {
     command: String,
     json: Vec<u8>,

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// A group of our own; whoever is left in it is ended with it.
+/// A cgroup that this test makes. Dropping it ends the processes that are still in it.
 struct Group {
     dir: PathBuf,
     children: Vec<Child>,

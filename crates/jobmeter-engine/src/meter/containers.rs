@@ -140,6 +140,7 @@ impl Meter {
         let living_ns: u64 = living.map(|process| process.reading(scale).with_waited().cpu_ns).sum();
         // What was read of processes that left the tree is theirs, but for what makes all of it a lower bound anyway.
         let shown_ns = living_ns + self.counters.ledger.lost.cpu_ns;
-        self.tree.groups.cpu_ns().unwrap_or_default().saturating_sub(shown_ns)
+        // Groups that do not tell add nothing; the accounts alone are then a lower bound.
+        self.tree.groups.cpu_ns().map_or(0, |counted_ns| counted_ns.saturating_sub(shown_ns))
     }
 }

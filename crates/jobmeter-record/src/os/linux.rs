@@ -24,7 +24,7 @@ pub(crate) fn random_bits() -> Option<u64> {
     (got == bytes.len() as libc::c_long).then(|| u64::from_ne_bytes(bytes))
 }
 
-/// Whether the process of a run on this host still runs. One that has ended and that nobody has reaped does not.
+/// Whether the main process of a run on this host still runs. A zombie does not.
 pub(crate) fn is_running_here(host: &str, pid: i32) -> bool {
     host == host_name() && Pid::new(pid).is_some_and(|pid| control::exists(pid) && !is_zombie(pid))
 }

@@ -56,7 +56,7 @@ pub(crate) struct Client {
     others_ids: HashSet<String>,
 }
 
-/// Words of the commands that start one container, and of those whose work is in containers that cannot be told apart.
+/// Subcommands that start one container, and those that work in several containers, of which we cannot say which are theirs.
 const STARTERS: [&str; 2] = ["run", "start"];
 const OTHERS: [&str; 5] = ["exec", "restart", "up", "build", "compose"];
 /// The command is among the first words that are no options: some options have a value.
