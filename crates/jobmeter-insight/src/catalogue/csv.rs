@@ -9,6 +9,7 @@ use crate::units::{GIB, MIB};
 use crate::{Error, error::clean};
 use jobmeter_model::units::parse_bytes;
 use std::collections::HashMap;
+use std::io::Read;
 
 const KNOWN: [&str; 20] = [
     "vendor",
@@ -34,35 +35,43 @@ const KNOWN: [&str; 20] = [
 ];
 
 pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
-    let mut sources = HashMap::new();
+    let text = text.trim_start_matches('\u{feff}');
+    let sources = sources_of(text);
     let mut header: Option<Vec<String>> = None;
     let mut servers = Vec::new();
     let mut prices = 0;
-    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-        let fail = |message: String| Error::Catalogue { path: path.to_owned(), line: index + 1, message };
-        if let Some(comment) = line.strip_prefix('#') {
-            if let Some((key, source)) =
-                comment.trim().strip_prefix("source ").and_then(|s| s.split_once('='))
-            {
-                sources.insert(key.trim().to_owned(), source.trim().to_owned());
-            }
+    // A quote that is not closed takes in all the rest, with the two newlines that are added here.
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(text.as_bytes().chain(&b"\n\n"[..]));
+    let mut fields = csv::StringRecord::new();
+    loop {
+        let is_there = reader.read_record(&mut fields);
+        let newlines = fields.iter().flat_map(str::bytes).filter(|byte| *byte == b'\n').count();
+        // The reader stands on the line after the record, where the record has come to an end.
+        let is_closed = reader.position().byte() < text.len() as u64 + 2;
+        let line = (reader.position().line() as usize).saturating_sub(newlines + usize::from(is_closed));
+        let fail = |message: String| Error::Catalogue { path: path.to_owned(), line, message };
+        if !is_there.map_err(|error| fail(error.to_string()))? {
+            break;
+        }
+        if newlines > 0 {
+            return Err(fail("a quoted field is not closed".to_owned()));
+        }
+        if fields.len() == 1 && fields[0].trim().is_empty() {
             continue;
         }
-        if line.trim().is_empty() {
-            continue;
-        }
-        let fields = split(line).map_err(fail)?;
         match &header {
-            None => header = Some(read_header(fields).map_err(fail)?),
+            None => header = Some(read_header(&fields).map_err(fail)?),
             Some(names) => {
                 if fields.len() != names.len() {
                     return Err(fail(format!("{} fields, the header has {}", fields.len(), names.len())));
                 }
-                let record = Record {
-                    cells: names.iter().map(String::as_str).zip(fields).collect(),
-                    sources: &sources,
-                };
-                let server = record.server().map_err(fail)?;
+                let cells = names.iter().map(String::as_str).zip(fields.iter()).collect();
+                let server = Record { cells, sources: &sources }.server().map_err(fail)?;
                 prices += server.prices.len();
                 limits::check(servers.len() + 1, prices).map_err(fail)?;
                 servers.push(server);
@@ -79,7 +88,15 @@ pub(super) fn parse(text: &str, path: &str) -> Result<Vec<Server>, Error> {
     Ok(servers)
 }
 
-fn read_header(names: Vec<String>) -> Result<Vec<String>, String> {
+/// What the comments `# source KEY = text` say.
+fn sources_of(text: &str) -> HashMap<&str, &str> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix('#')?.trim().strip_prefix("source ")?.split_once('='))
+        .map(|(key, source)| (key.trim(), source.trim()))
+        .collect()
+}
+
+fn read_header(names: &csv::StringRecord) -> Result<Vec<String>, String> {
     let names: Vec<String> = names.iter().map(|n| n.trim().to_ascii_lowercase()).collect();
     for (index, name) in names.iter().enumerate() {
         if !KNOWN.contains(&name.as_str()) {
@@ -103,29 +120,9 @@ fn read_header(names: Vec<String>) -> Result<Vec<String>, String> {
     }
 }
 
-/// One line of comma-separated fields; a field in double quotes may hold commas, `""` is a quote.
-fn split(line: &str) -> Result<Vec<String>, String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut chars = line.trim_end_matches('\r').chars().peekable();
-    while let Some(c) = chars.next() {
-        let last = fields.len() - 1;
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                fields[last].push('"');
-                chars.next();
-            }
-            '"' if quoted || fields[last].is_empty() => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => fields[last].push(c),
-        }
-    }
-    if quoted { Err("a quoted field is not closed".to_owned()) } else { Ok(fields) }
-}
-
 struct Record<'a> {
-    cells: HashMap<&'a str, String>,
-    sources: &'a HashMap<String, String>,
+    cells: HashMap<&'a str, &'a str>,
+    sources: &'a HashMap<&'a str, &'a str>,
 }
 
 impl Record<'_> {
@@ -199,7 +196,7 @@ impl Record<'_> {
             prices: self.prices()?,
             currency: self.text("currency").unwrap_or("USD").to_ascii_uppercase(),
             as_of: self.text("as_of").unwrap_or("undated").to_owned(),
-            source: self.sources.get(source).map_or(source, String::as_str).to_owned(),
+            source: self.sources.get(source).copied().unwrap_or(source).to_owned(),
             type_name,
         })
     }
@@ -248,7 +245,10 @@ mod tests {
             (&format!("{head}\n# note\na,b,4,8,0\n"), "line 4: the price 0 is not above 0"),
             (&format!("{head}a,b,4,8\n"), "line 2: 4 fields, the header has 5"),
             (&format!("{head}a,\"b,4,8,1\n"), "line 2: a quoted field is not closed"),
+            (&format!("{head}a,b,4,8,\"1"), "line 2: a quoted field is not closed"),
             (&format!("{head}a,b,4,NaN,1\n"), "line 2: memory_gib is `NaN`"),
+            (&format!("{head}a,b,4,8,1\r\n \r\n\r\na,b,0,8,1\r\n"), "line 5: vcpus is empty or 0"),
+            (&format!("{head}a,\"b\nc\",4,8,1\na,b,4,8,1\n"), "line 2: a quoted field is not closed"),
         ] {
             let message = error(text);
             assert!(message.contains(wanted), "{message} does not say {wanted}");
