@@ -8,6 +8,7 @@ use crate::platform::leave::{self, Ending};
 use crate::say::say;
 use jobmeter_engine::linux::cgroup::{Membership, watched};
 use jobmeter_engine::linux::containers::group_of_container;
+use jobmeter_engine::linux::proc::root::ProcRoot;
 use jobmeter_engine::run::attach::{self, GroupTarget, Watch};
 use jobmeter_engine::run::limits::job_limits;
 use jobmeter_model::units::parse_duration_ns;
@@ -87,7 +88,7 @@ impl Subject {
 /// Slurm puts the processes of a job on a node into one group, `job_4711`.
 fn group_of_slurm_job(id: &str) -> Result<PathBuf, String> {
     let name = format!("job_{id}");
-    watched::group_named(|part| part == name).ok_or_else(|| {
+    watched::group_named(ProcRoot::KERNEL, |part| part == name).ok_or_else(|| {
         format!(
             "no process of Slurm job {} is in a control group of this node; it runs elsewhere, has ended, or Slurm keeps no groups here",
             id.escape_debug()

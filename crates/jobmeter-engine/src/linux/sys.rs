@@ -53,9 +53,23 @@ fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
 
 /// Opens for reading, close-on-exec.
 pub fn open_read(path: &CStr) -> io::Result<OwnedFd> {
+    open_read_at(libc::AT_FDCWD, path)
+}
+
+/// As [`open_read`]; a path that does not begin with `/` is relative to the open `folder`.
+pub fn open_read_at(folder: RawFd, path: &CStr) -> io::Result<OwnedFd> {
+    open_at(folder, path, libc::O_RDONLY)
+}
+
+/// A folder, to list it or to open what is in it.
+pub fn open_folder_at(folder: RawFd, path: &CStr) -> io::Result<OwnedFd> {
+    open_at(folder, path, libc::O_RDONLY | libc::O_DIRECTORY)
+}
+
+fn open_at(folder: RawFd, path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
     unsafe {
-        let opened = check(libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC));
+        let opened = check(libc::openat(folder, path.as_ptr(), flags | libc::O_CLOEXEC));
         let fd = opened.inspect_err(note_shortage)?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
@@ -128,11 +142,15 @@ pub fn pread_all(fd: RawFd, buffer: &mut Vec<u8>) -> io::Result<&[u8]> {
 /// A kernel file of any size, whose lines may be long: read until nothing more comes.
 pub fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let path = CString::new(path.as_os_str().as_encoded_bytes())?;
-    let file = open_read(&path)?;
+    pread_to_end(open_read(&path)?.as_raw_fd())
+}
+
+/// As [`read_whole`], of an open file.
+pub fn pread_to_end(fd: RawFd) -> io::Result<Vec<u8>> {
     let mut text = vec![0; 16 * 1024];
     let mut filled = 0;
     loop {
-        let count = pread(file.as_raw_fd(), &mut text[filled..], filled as u64)?;
+        let count = pread(fd, &mut text[filled..], filled as u64)?;
         filled += count;
         if count == 0 {
             text.truncate(filled);
@@ -162,69 +180,6 @@ pub fn file_system_magic(path: &Path) -> Option<i64> {
         #[allow(clippy::unnecessary_cast, reason = "musl has another type")]
         (got == 0).then(|| stats.assume_init().f_type as i64)
     }
-}
-
-/// A path under a small fixed buffer: no allocation for `/proc/123/statm`.
-pub struct PathBuffer {
-    bytes: [u8; 64],
-}
-
-impl PathBuffer {
-    /// `/proc/{pid}/{leaf}`.
-    pub fn proc(pid: i32, leaf: &str) -> PathBuffer {
-        Self::build(&[b"/proc/", digits(pid).as_slice(), b"/", leaf.as_bytes()])
-    }
-
-    /// `/proc/{pid}/task/{tid}/{leaf}`.
-    pub fn task(pid: i32, tid: i32, leaf: &str) -> PathBuffer {
-        let (pid, tid) = (digits(pid), digits(tid));
-        Self::build(&[b"/proc/", pid.as_slice(), b"/task/", tid.as_slice(), b"/", leaf.as_bytes()])
-    }
-
-    fn build(parts: &[&[u8]]) -> PathBuffer {
-        let mut path = PathBuffer { bytes: [0; 64] };
-        let mut at = 0;
-        for part in parts {
-            path.bytes[at..at + part.len()].copy_from_slice(part);
-            at += part.len();
-        }
-        path
-    }
-
-    pub fn as_c_str(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
-    }
-}
-
-struct Digits {
-    bytes: [u8; 11],
-    start: usize,
-}
-
-impl Digits {
-    fn as_slice(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-}
-
-fn digits(value: i32) -> Digits {
-    let mut out = Digits { bytes: [0; 11], start: 11 };
-    let mut rest = value.unsigned_abs();
-    loop {
-        out.start -= 1;
-        out.bytes[out.start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            return out;
-        }
-    }
-}
-
-/// One read of `/proc/PID/LEAF` without keeping it open.
-pub fn read_proc<'a>(pid: i32, leaf: &str, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
-    let fd = open_read(PathBuffer::proc(pid, leaf).as_c_str())?;
-    let count = pread(fd.as_raw_fd(), buffer, 0)?;
-    Ok(&buffer[..count])
 }
 
 /// Whether two processes live in the same memory; `false` also where the kernel does not tell.
@@ -346,8 +301,8 @@ fn own_peak_bytes(peak_bytes: u64) -> u64 {
         return peak_bytes;
     }
     let mut buffer = [0u8; 4096];
-    let status =
-        read_proc(std::process::id() as i32, "status", &mut buffer).map(crate::linux::proc::status::parse);
+    let status = read_small(Path::new("/proc/self/status"), &mut buffer);
+    let status = status.map(crate::linux::proc::status::parse);
     status.ok().and_then(|status| status.peak_rss_bytes).unwrap_or(peak_bytes)
 }
 
@@ -407,7 +362,8 @@ pub fn open_descriptors() -> Option<u64> {
         return Some(by_size);
     }
     let mut count = 0;
-    list_numeric(c"/proc/self/fd", &mut [0u8; 4096], |_| count += 1).ok()?;
+    let folder = open_folder_at(libc::AT_FDCWD, c"/proc/self/fd").ok()?;
+    list_numeric(&folder, &mut [0u8; 4096], |_| count += 1).ok()?;
     // One was the listing's own.
     Some(count - 1)
 }
@@ -419,19 +375,14 @@ pub fn sysconf(name: libc::c_int) -> u64 {
     u64::try_from(value).unwrap_or(1)
 }
 
-/// Calls `found` with every all-digit name in a directory of procfs, without allocating.
-pub fn list_numeric(path: &CStr, buffer: &mut [u8], mut found: impl FnMut(i32)) -> io::Result<()> {
-    // SAFETY: `path` is NUL-terminated; a fresh descriptor is ours to own.
-    let dir = unsafe {
-        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), flags)).inspect_err(note_shortage)?)
-    };
+/// Calls `found` with every all-digit name in an open folder that was not listed before, without allocating.
+pub fn list_numeric(folder: &OwnedFd, buffer: &mut [u8], mut found: impl FnMut(i32)) -> io::Result<()> {
     // linux_dirent64: d_ino 8 bytes, d_off 8, d_reclen 2, d_type 1, then the name.
     const NAME_AT: usize = 19;
     loop {
         // SAFETY: the kernel writes at most `buffer.len()` bytes.
         let filled = unsafe {
-            libc::syscall(libc::SYS_getdents64, dir.as_raw_fd(), buffer.as_mut_ptr(), buffer.len())
+            libc::syscall(libc::SYS_getdents64, folder.as_raw_fd(), buffer.as_mut_ptr(), buffer.len())
         };
         let filled = match filled {
             0 => return Ok(()),

@@ -48,7 +48,7 @@ impl Meter {
             {
                 self.containers.known.push(process.id);
                 self.witnesses.group.iter_mut().for_each(JobGroup::note_left);
-                let client = Client::of(process.id.pid, process.id.start_ticks);
+                let client = Client::of(self.tree.proc, process.id.pid, process.id.start_ticks);
                 // What Podman starts is in the tree: we are the subreaper of its monitor.
                 let is_in_tree = |client: &Client| {
                     kind == Kind::Podman && matches!(self.target, Target::Child(_)) && !client.is_remote()

@@ -4,8 +4,7 @@
 use super::Meter;
 use super::tree::Tree;
 use crate::linux::cgroup::WatchedGroup;
-use crate::linux::proc::stat;
-use crate::linux::sys;
+use crate::linux::proc::root::ProcRoot;
 use crate::meter::process::Process;
 use jobmeter_model::event::ProcessId;
 use std::collections::HashSet;
@@ -45,7 +44,7 @@ impl Tree {
         found.clear();
         self.groups.watched.iter_mut().for_each(|group| group.read(&mut found));
         for pid in found.iter().copied() {
-            if self.get(pid).is_none() && !is_meters(pid) && !self.is_excluded(pid) {
+            if self.get(pid).is_none() && !is_meters(self.proc, pid) && !self.is_excluded(pid) {
                 self.add(pid, born);
                 self.note_guest(pid);
             }
@@ -70,11 +69,9 @@ impl Tree {
 }
 
 /// Whether `pid` is the meter itself, or a process that it started: it may live in the group that it measures.
-fn is_meters(pid: i32) -> bool {
+fn is_meters(proc: ProcRoot, pid: i32) -> bool {
     let own_pid = std::process::id() as i32;
-    let mut buffer = [0; 1024];
-    let text = sys::read_proc(pid, "stat", &mut buffer).ok();
-    let parent_pid = text.and_then(stat::parse).map(|stat| stat.parent_pid);
+    let parent_pid = proc.stat(pid, &mut [0; 1024]).map(|stat| stat.parent_pid);
     pid == own_pid || parent_pid == Some(own_pid)
 }
 

@@ -191,8 +191,8 @@ impl Meter {
             }
             // Only this file knows the characters that it read and wrote.
             None => {
-                let text = sys::read_proc(pid, "io", &mut self.tree.buffer);
-                zombie_io = text.ok().and_then(proc::io::parse);
+                let length = self.tree.proc.read(pid, "io", &mut self.tree.buffer);
+                zombie_io = length.ok().and_then(|length| proc::io::parse(&self.tree.buffer[..length]));
             }
         }
         let Some(reaped) = control::reap(child)? else { return Ok(None) };

@@ -103,7 +103,8 @@ impl Meter {
         let mut meter = Meter::with_tree(Target::Child(pid), tree);
         meter.doubts.is_main_missing = !is_read;
         let trouble = meter.doubts.is_main_missing.then(|| {
-            let reason = sys::read_proc(pid, "stat", &mut [0; 1024])
+            let read = meter.tree.proc.read(pid, "stat", &mut [0; 1024]);
+            let reason = read
                 .err()
                 .map_or_else(|| "its stat has an unknown format".to_owned(), |error| error.to_string());
             format!("cannot read /proc/{pid}: {reason}; of the job only what wait tells at its end is known")
@@ -113,7 +114,7 @@ impl Meter {
 
     fn with_tree(target: Target, tree: Tree) -> Meter {
         let row = Row::new();
-        let columns = SystemColumns::open(Path::new("/"));
+        let columns = SystemColumns::open(Path::new("/"), tree.proc);
         Meter {
             target,
             clock: RunClock::start(),

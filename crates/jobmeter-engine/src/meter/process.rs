@@ -7,8 +7,9 @@ mod readings;
 pub use children::{read_children_of, read_thread_children};
 
 use crate::account::reading::Waited;
+use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::{io, smaps, stat, statm, status};
-use crate::linux::sys::{self, PathBuffer};
+use crate::linux::sys;
 use jobmeter_model::event::ProcessId;
 use queue_wait::{QUEUE_PERIOD_NS, QueueWait};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -53,6 +54,7 @@ pub struct RollupReading {
 }
 
 pub struct Process {
+    proc: ProcRoot,
     pub id: ProcessId,
     /// In the order in which members were found, parents before their children; 0 before that.
     pub serial: u64,
@@ -137,15 +139,16 @@ pub struct Process {
 fn read_kept<'a>(
     file: &mut Option<OwnedFd>,
     keep: bool,
-    pid: i32,
+    (proc, pid): (ProcRoot, i32),
     name: &str,
     buffer: &'a mut [u8],
 ) -> std::io::Result<&'a [u8]> {
     if !keep {
-        return sys::read_proc(pid, name, buffer);
+        let length = proc.read(pid, name, buffer)?;
+        return Ok(&buffer[..length]);
     }
     if file.is_none() {
-        *file = Some(sys::open_read(PathBuffer::proc(pid, name).as_c_str())?);
+        *file = Some(proc.open(pid, name)?);
     }
     let length = sys::pread(file.as_ref().map_or(-1, AsRawFd::as_raw_fd), buffer, 0)?;
     Ok(&buffer[..length])
@@ -154,18 +157,19 @@ fn read_kept<'a>(
 impl Process {
     /// Opens `pid` as it is now. `keep_files` follows the descriptor budget.
     pub fn open(
+        proc: ProcRoot,
         pid: i32,
         is_main: bool,
         keep_files: bool,
         scale: Scale,
         buffer: &mut [u8],
     ) -> Option<Process> {
-        let stat_file = sys::open_read(PathBuffer::proc(pid, "stat").as_c_str()).ok()?;
+        let stat_file = proc.open(pid, "stat").ok()?;
         let length = sys::pread(stat_file.as_raw_fd(), buffer, 0).ok()?;
         let stat = stat::parse(&buffer[..length])?;
-        let keep = |path: PathBuffer| keep_files.then(|| sys::open_read(path.as_c_str()));
-        let children_file = keep(PathBuffer::task(pid, pid, "children")).transpose();
+        let children_file = keep_files.then(|| proc.open_task(pid, pid, "children")).transpose();
         let mut process = Process {
+            proc,
             id: ProcessId { pid, start_ticks: stat.start_ticks },
             serial: 0,
             is_main,
@@ -208,7 +212,7 @@ impl Process {
             faults_at_rollup: 0,
             threads_scanned_at_ns: 0,
             has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
-            statm_file: keep(PathBuffer::proc(pid, "statm")).and_then(Result::ok),
+            statm_file: keep_files.then(|| proc.open(pid, "statm")).and_then(Result::ok),
             statm_is_of_thread: false,
             children_file: children_file.ok().flatten(),
             stat_file: is_main.then_some(stat_file),
@@ -298,13 +302,13 @@ impl Process {
         if self.read_stat(buffer) == Presence::Gone {
             return Err(std::io::ErrorKind::NotFound.into());
         }
-        sys::read_proc(self.id.pid, "statm", buffer).map(<[u8]>::len)
+        self.proc.read(self.id.pid, "statm", buffer)
     }
 
     pub fn read_stat(&mut self, buffer: &mut [u8]) -> Presence {
         let read = match &self.stat_file {
             Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
-            None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
+            None => self.proc.read(self.id.pid, "stat", buffer),
         };
         let stat = match read {
             Ok(length) => stat::parse(&buffer[..length]),
@@ -354,7 +358,7 @@ impl Process {
     /// Keeps `stat` open: for processes that have children, whose waited-for time matters every tick.
     pub fn keep_stat_open(&mut self) {
         if self.stat_file.is_none() {
-            self.stat_file = sys::open_read(PathBuffer::proc(self.id.pid, "stat").as_c_str()).ok();
+            self.stat_file = self.proc.open(self.id.pid, "stat").ok();
         }
     }
 
@@ -372,9 +376,9 @@ impl Process {
         self.slow_at_ns = now_ns;
         self.cpu_at_slow_ns = self.cpu_ns;
         self.is_final = self.stat.state == b'Z' && self.stat.threads <= 1;
-        let (pid, keep) = (self.id.pid, self.keeps_all);
+        let (at, keep) = ((self.proc, self.id.pid), self.keeps_all);
         let meters_chars = if self.hosts_meter { sys::bytes_read() } else { 0 };
-        match read_kept(&mut self.io_file, keep, pid, "io", buffer) {
+        match read_kept(&mut self.io_file, keep, at, "io", buffer) {
             Ok(text) => {
                 let read = io::parse(text).map(|io| io.without_read_chars(meters_chars));
                 self.io = read.or(self.io);
@@ -388,11 +392,11 @@ impl Process {
         if self.is_final {
             // Of what has ended only the parent's account tells more, but that main let the kernel discard children
             // which no tick has seen is still to be read here.
-            let text = self.is_main.then(|| read_kept(&mut self.status_file, keep, pid, "status", buffer));
+            let text = self.is_main.then(|| read_kept(&mut self.status_file, keep, at, "status", buffer));
             if let Some(Ok(text)) = text {
                 self.ignores_children |= status::parse(text).ignores_children;
             }
-        } else if let Ok(text) = read_kept(&mut self.status_file, keep, pid, "status", buffer) {
+        } else if let Ok(text) = read_kept(&mut self.status_file, keep, at, "status", buffer) {
             let status = status::parse(text);
             if let Some(mark_bytes) = status.peak_rss_bytes.filter(|_| !self.borrows_memory) {
                 self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
@@ -405,7 +409,7 @@ impl Process {
         }
         let is_due = self.queue.last_ns.is_none() || now_ns >= self.queue.read_at_ns + QUEUE_PERIOD_NS;
         if (keep || is_due || self.is_final)
-            && let Ok(text) = read_kept(&mut self.queue.file, keep, pid, "schedstat", buffer)
+            && let Ok(text) = read_kept(&mut self.queue.file, keep, at, "schedstat", buffer)
         {
             self.queue.take_reading(now_ns, text);
         }
@@ -419,8 +423,7 @@ impl Process {
     /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
     pub fn follow_living_thread(&mut self, buffer: &mut [u8]) {
         let mut other = None;
-        let task = PathBuffer::proc(self.id.pid, "task");
-        let listed = sys::list_numeric(task.as_c_str(), buffer, |tid| {
+        let listed = self.proc.list_threads(self.id.pid, buffer, |tid| {
             if tid != self.id.pid {
                 other = Some(tid);
             }
@@ -428,7 +431,7 @@ impl Process {
         if listed.is_ok()
             && let Some(tid) = other
         {
-            self.statm_file = sys::open_read(PathBuffer::task(self.id.pid, tid, "statm").as_c_str()).ok();
+            self.statm_file = self.proc.open_task(self.id.pid, tid, "statm").ok();
             self.statm_is_of_thread = true;
         }
     }
@@ -439,15 +442,15 @@ impl Process {
         let mut total = io::Io::default();
         let mut tids = [0i32; 256];
         let mut count = 0;
-        sys::list_numeric(PathBuffer::proc(self.id.pid, "task").as_c_str(), buffer, |tid| {
+        let listed = self.proc.list_threads(self.id.pid, buffer, |tid| {
             if count < tids.len() {
                 tids[count] = tid;
                 count += 1;
             }
-        })
-        .ok()?;
+        });
+        listed.ok()?;
         for tid in &tids[..count] {
-            let file = sys::open_read(PathBuffer::task(self.id.pid, *tid, "io").as_c_str()).ok()?;
+            let file = self.proc.open_task(self.id.pid, *tid, "io").ok()?;
             let length = sys::pread(file.as_raw_fd(), buffer, 0).ok()?;
             let own = io::parse(&buffer[..length])?;
             total.read_chars_bytes += own.read_chars_bytes;
@@ -471,14 +474,15 @@ impl Process {
         (self.children_at_ns, self.cpu_at_children_ns) = (now_ns, self.cpu_ns);
         match &self.children_file {
             Some(file) => read_children_of(file.as_raw_fd(), buffer, found),
-            None => read_thread_children(self.id.pid, self.id.pid, buffer, found),
+            None => read_thread_children(self.proc, self.id.pid, self.id.pid, buffer, found),
         }
     }
 
     /// Dear, within the budget of the caller. The descriptor cannot be kept: it binds one address space.
     pub fn read_rollup(&mut self, buffer: &mut [u8]) -> Option<u64> {
         let began_ns = sys::thread_cpu_ns();
-        let rollup = smaps::parse(sys::read_proc(self.id.pid, "smaps_rollup", buffer).ok()?)?;
+        let length = self.proc.read(self.id.pid, "smaps_rollup", buffer).ok()?;
+        let rollup = smaps::parse(&buffer[..length])?;
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         self.rollup = Some(RollupReading { rollup, cost_ns });
         self.faults_at_rollup = self.stat.faults_minor;

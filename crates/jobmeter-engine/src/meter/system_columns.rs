@@ -1,6 +1,7 @@
 //! The machine's part of the row: system probe readings turned into counters since the run began.
 
 use crate::linux::proc::mounts::{self, Mount};
+use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::system::{SystemProbe, Traffic};
 use crate::linux::sys;
 use crate::meter::layout::Row;
@@ -68,6 +69,7 @@ pub(crate) struct SystemColumns {
     mounts: Vec<MountColumns>,
     has_mounts: bool,
     root: PathBuf,
+    proc: ProcRoot,
     mounts_at_ns: Option<u64>,
     counted_at_ns: Option<u64>,
     opened_at_ns: u64,
@@ -76,7 +78,8 @@ pub(crate) struct SystemColumns {
 }
 
 impl SystemColumns {
-    pub(crate) fn open(root: &Path) -> SystemColumns {
+    /// `root` is `/`, or a fake root in tests, and `proc` where procfs is below it.
+    pub(crate) fn open(root: &Path, proc: ProcRoot) -> SystemColumns {
         SystemColumns {
             probe: SystemProbe::open(root),
             scale: Scale::of_this_machine(),
@@ -87,6 +90,7 @@ impl SystemColumns {
             mounts: Vec::new(),
             has_mounts: false,
             root: root.to_owned(),
+            proc,
             mounts_at_ns: None,
             counted_at_ns: None,
             opened_at_ns: sys::monotonic_ns(),
@@ -185,7 +189,7 @@ impl SystemColumns {
         {
             self.counted_at_ns = Some(now_ns);
             let mut processes = 0;
-            let counted = sys::list_numeric(c"/proc", &mut self.buffer, |_| processes += 1);
+            let counted = self.proc.list_processes(&mut self.buffer, |_| processes += 1);
             row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
         }
         let disk_metrics = [Metric::DiskReadBytes, Metric::DiskWriteBytes];

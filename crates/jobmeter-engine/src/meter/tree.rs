@@ -6,7 +6,8 @@ use crate::account::reading::ProcessReading;
 use crate::account::sharing::MemoryReading;
 use crate::linux::control::Pid;
 use crate::linux::descriptors::Descriptors;
-use crate::linux::sys::{self, PathBuffer};
+use crate::linux::proc::root::ProcRoot;
+use crate::linux::sys;
 use crate::meter::groups::Groups;
 use crate::meter::process::{Presence, Process, Scale, read_children_of, read_thread_children};
 use std::collections::HashMap;
@@ -30,6 +31,7 @@ pub struct Tree {
     found_count: u64,
     is_disordered: bool,
     pub scale: Scale,
+    pub(crate) proc: ProcRoot,
     /// Our own pid when orphans are re-parented to us.
     adopter: Option<i32>,
     /// Its list of children, kept open.
@@ -60,15 +62,20 @@ pub struct Tree {
 impl Tree {
     /// A tree without a root yet. `adopter` is our pid when we are the subreaper of the job.
     pub fn new(adopter: Option<i32>) -> Tree {
+        Tree::under(ProcRoot::KERNEL, adopter)
+    }
+
+    /// As [`Tree::new`], with the files of processes below `proc`.
+    pub(crate) fn under(proc: ProcRoot, adopter: Option<i32>) -> Tree {
         Tree {
             processes: Vec::with_capacity(64),
             by_pid: HashMap::with_capacity(64),
             found_count: 0,
             is_disordered: false,
             scale: Scale::of_this_machine(),
+            proc,
             adopter,
-            adopted_file: adopter
-                .and_then(|pid| sys::open_read(PathBuffer::task(pid, pid, "children").as_c_str()).ok()),
+            adopted_file: adopter.and_then(|pid| proc.open_task(pid, pid, "children").ok()),
             meters_threads: 0,
             somebody_ran: true,
             has_moved: true,
@@ -86,7 +93,7 @@ impl Tree {
 
     /// Makes `main_pid` the root. `None` when it is not there, or not to be read.
     pub fn open_main(&mut self, main_pid: i32) -> Option<()> {
-        let main = Process::open(main_pid, true, true, self.scale, &mut self.buffer)?;
+        let main = Process::open(self.proc, main_pid, true, true, self.scale, &mut self.buffer)?;
         self.has_children_lists = main.has_children_list();
         self.insert(main);
         Some(())
@@ -338,7 +345,7 @@ impl Tree {
             let threads_period_ns = interval_ns.max(threads * 1_000_000);
             if threads > 1 && now_ns >= process.threads_scanned_at_ns + threads_period_ns {
                 process.threads_scanned_at_ns = now_ns;
-                find_children_of_threads(process.id.pid, &mut self.buffer, found);
+                find_children_of_threads(self.proc, process.id.pid, &mut self.buffer, found);
             }
             if !found.is_empty() {
                 if !process.has_had_children {
@@ -368,7 +375,7 @@ impl Tree {
 
     pub(super) fn add(&mut self, pid: i32, born: &mut Vec<i32>) {
         let keep = self.descriptors.allow(self.kept_files, FILES_PER_PROCESS);
-        if let Some(process) = Process::open(pid, false, keep, self.scale, &mut self.buffer) {
+        if let Some(process) = Process::open(self.proc, pid, false, keep, self.scale, &mut self.buffer) {
             self.note_child_of_guest(&process);
             self.insert(process);
             born.push(pid);
@@ -379,13 +386,11 @@ impl Tree {
     fn discover_by_scan(&mut self, born: &mut Vec<i32>) {
         let mut parents: HashMap<i32, Vec<i32>> = HashMap::new();
         let mut pids = Vec::new();
-        if sys::list_numeric(c"/proc", &mut self.buffer, |pid| pids.push(pid)).is_err() {
+        if self.proc.list_processes(&mut self.buffer, |pid| pids.push(pid)).is_err() {
             return;
         }
         for pid in pids.into_iter().filter(|pid| !self.by_pid.contains_key(pid)) {
-            let stat =
-                sys::read_proc(pid, "stat", &mut self.buffer).ok().and_then(crate::linux::proc::stat::parse);
-            if let Some(stat) = stat {
+            if let Some(stat) = self.proc.stat(pid, &mut self.buffer) {
                 parents.entry(stat.parent_pid).or_default().push(pid);
             }
         }
@@ -403,16 +408,18 @@ impl Tree {
 }
 
 /// Children belong to the thread that forked them: in a process with threads each has its own list.
-fn find_children_of_threads(pid: i32, buffer: &mut [u8], found: &mut Vec<i32>) {
+fn find_children_of_threads(proc: ProcRoot, pid: i32, buffer: &mut [u8], found: &mut Vec<i32>) {
     let mut tids = Vec::new();
-    let task = PathBuffer::proc(pid, "task");
-    if sys::list_numeric(task.as_c_str(), buffer, |tid| tids.push(tid)).is_err() {
+    if proc.list_threads(pid, buffer, |tid| tids.push(tid)).is_err() {
         return;
     }
     for tid in tids.into_iter().filter(|tid| *tid != pid) {
-        read_thread_children(pid, tid, buffer, &mut |child| found.push(child));
+        read_thread_children(proc, pid, tid, buffer, &mut |child| found.push(child));
     }
 }
+
+#[cfg(test)]
+mod fake_root_tests;
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use crate::linux::cgroup::WatchedGroup;
 use crate::linux::control::Pid;
 use crate::linux::pidfd;
+use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::status;
 use crate::linux::sys;
 use crate::meter::finish::Ending;
@@ -50,15 +51,14 @@ pub fn check_target(pid: i32) -> Result<(), TargetError> {
     if pid <= 0 {
         return Err(TargetError::NotThere(pid));
     }
-    let status = sys::read_proc(pid, "status", &mut buffer).map_err(|_| TargetError::NotThere(pid))?;
-    let status = status::parse(status);
+    let proc = ProcRoot::KERNEL;
+    let length = proc.read(pid, "status", &mut buffer).map_err(|_| TargetError::NotThere(pid))?;
+    let status = status::parse(&buffer[..length]);
     match status.group_pid {
         Some(group) if group != pid as u64 => Err(TargetError::Thread { tid: pid, pid: group as i32 }),
         _ => {
             const PF_KTHREAD: u64 = 0x0020_0000;
-            let stat =
-                sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::linux::proc::stat::parse);
-            match stat {
+            match proc.stat(pid, &mut buffer) {
                 None => Err(TargetError::NotThere(pid)),
                 Some(stat) if stat.flags & PF_KTHREAD != 0 => Err(TargetError::Kernel(pid)),
                 Some(_) => Ok(()),
@@ -70,19 +70,12 @@ pub fn check_target(pid: i32) -> Result<(), TargetError> {
 /// The arguments of a running process; empty where they cannot be read.
 pub fn command_of(pid: i32) -> Vec<std::ffi::OsString> {
     use std::os::unix::ffi::OsStringExt;
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let trimmed = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
-    if trimmed.is_empty() {
-        return Vec::new();
-    }
-    trimmed.split(|byte| *byte == 0).map(|word| std::ffi::OsString::from_vec(word.to_vec())).collect()
+    ProcRoot::KERNEL.command_line(pid).into_iter().map(std::ffi::OsString::from_vec).collect()
 }
 
 /// Whether the process has ended and its parent has not reaped it yet, which may take for ever.
 fn is_zombie(pid: i32) -> bool {
-    let mut buffer = [0u8; 4096];
-    let stat = sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::linux::proc::stat::parse);
-    stat.is_some_and(|stat| stat.state == b'Z')
+    ProcRoot::KERNEL.stat(pid, &mut [0; 4096]).is_some_and(|stat| stat.state == b'Z')
 }
 
 /// A parent that has not reaped its child by then may never do it.
@@ -125,9 +118,7 @@ impl GroupTarget {
         WatchedGroup::from_now(dir.clone()).read(&mut pids);
         let own_pid = std::process::id() as i32;
         let start_ticks = |pid: i32| {
-            let mut buffer = [0u8; 1024];
-            let stat =
-                sys::read_proc(pid, "stat", &mut buffer).ok().and_then(crate::linux::proc::stat::parse);
+            let stat = ProcRoot::KERNEL.stat(pid, &mut [0; 1024]);
             stat.filter(|stat| stat.state != b'Z').map(|stat| stat.start_ticks)
         };
         let living = pids.into_iter().filter(|pid| *pid != own_pid && check_target(*pid).is_ok());

@@ -3,9 +3,9 @@
 //! passed on, or it would arrive twice.
 
 use crate::linux::control::{self, Pid};
+use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::scan::lines;
 use crate::linux::proc::status::hex_mask;
-use crate::linux::sys;
 use std::time::Duration;
 
 /// Senders that address each process in turn need a moment to reach the next one.
@@ -92,9 +92,10 @@ impl Sentinel {
     /// Every signal that the group got since the sentinel was started.
     pub(crate) fn pending(&self) -> SignalSet {
         let mut buffer = [0u8; 4096];
-        let mask = sys::read_proc(self.pid.get(), "status", &mut buffer)
+        let mask = ProcRoot::KERNEL
+            .read(self.pid.get(), "status", &mut buffer)
             .ok()
-            .and_then(|text| lines(text).find_map(|line| line.strip_prefix(b"ShdPnd:\t")))
+            .and_then(|length| lines(&buffer[..length]).find_map(|line| line.strip_prefix(b"ShdPnd:\t")))
             .and_then(hex_mask);
         SignalSet(mask.unwrap_or(0))
     }

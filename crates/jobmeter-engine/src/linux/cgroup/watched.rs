@@ -2,6 +2,7 @@
 
 use super::{SMALL, read_key, read_number};
 use crate::linux::perf_clock::InheritedClocks;
+use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::scan::{lines, number};
 use crate::linux::sys;
 use std::fs;
@@ -115,17 +116,17 @@ pub fn group_at(path: &Path) -> Result<PathBuf, String> {
 
 /// The group of which `is_wanted` accepts one part of its path, found by the processes in it: of the hierarchies that
 /// have it, the one that counts CPU time. Groups without a process are not found.
-pub fn group_named(is_wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
+pub fn group_named(proc: ProcRoot, is_wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
     let mut pids = Vec::new();
-    sys::list_numeric(c"/proc", &mut vec![0; 16 * 1024], |pid| pids.push(pid)).ok()?;
-    pids.into_iter().find_map(|pid| group_of_process(pid, &is_wanted))
+    proc.list_processes(&mut vec![0; 16 * 1024], |pid| pids.push(pid)).ok()?;
+    pids.into_iter().find_map(|pid| group_of_process(proc, pid, &is_wanted))
 }
 
 /// As [`group_named`], of one process.
-pub fn group_of_process(pid: i32, is_wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
+pub fn group_of_process(proc: ProcRoot, pid: i32, is_wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
     let mut buffer = [0; 2 * SMALL];
-    let text = sys::read_proc(pid, "cgroup", &mut buffer).ok()?;
-    let text = std::str::from_utf8(text).ok()?;
+    let length = proc.read(pid, "cgroup", &mut buffer).ok()?;
+    let text = std::str::from_utf8(&buffer[..length]).ok()?;
     let mut found: Option<(PathBuf, u32)> = None;
     for line in text.lines() {
         let mut parts = line.splitn(3, ':').skip(1);

@@ -3,8 +3,7 @@
 
 use super::{id_in, socket};
 use crate::linux::cgroup::watched::group_of_process;
-use crate::linux::proc::stat;
-use crate::linux::sys;
+use crate::linux::proc::root::ProcRoot;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -42,6 +41,7 @@ pub(crate) struct Container {
 /// A client that may be about to start a container.
 #[derive(Debug)]
 pub(crate) struct Client {
+    proc: ProcRoot,
     pid: i32,
     start_ticks: u64,
     words: Vec<String>,
@@ -64,8 +64,8 @@ const LEADING_WORDS: usize = 4;
 
 impl Client {
     /// `None` when its command starts no container.
-    pub(crate) fn of(pid: i32, start_ticks: u64) -> Option<Client> {
-        let words = words_of(pid);
+    pub(crate) fn of(proc: ProcRoot, pid: i32, start_ticks: u64) -> Option<Client> {
+        let words = words_of(proc, pid);
         let leading = words.iter().skip(1).filter(|word| !word.starts_with('-')).take(LEADING_WORDS);
         let mut commands =
             leading.filter(|word| [&STARTERS[..], &OTHERS[..]].concat().contains(&word.as_str()));
@@ -73,6 +73,7 @@ impl Client {
         let place = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
         let id_file = option_of(&words, "--cidfile").map(|file| place.join(file));
         Some(Client {
+            proc,
             pid,
             start_ticks,
             words,
@@ -112,7 +113,7 @@ impl Client {
     fn young_containers(&mut self) -> Vec<Container> {
         let mut pids = Vec::new();
         let mut buffer = vec![0; 16 * 1024];
-        if sys::list_numeric(c"/proc", &mut buffer, |pid| pids.push(pid)).is_err() {
+        if self.proc.list_processes(&mut buffer, |pid| pids.push(pid)).is_err() {
             return Vec::new();
         }
         let mut found: Vec<Container> = Vec::new();
@@ -120,12 +121,14 @@ impl Client {
             if self.old_pids.contains(&pid) {
                 continue;
             }
-            let stat = sys::read_proc(pid, "stat", &mut buffer).ok().and_then(stat::parse);
+            let stat = self.proc.stat(pid, &mut buffer);
             if stat.is_none_or(|stat| stat.start_ticks < self.start_ticks) {
                 self.old_pids.insert(pid);
                 continue;
             }
-            let Some(group) = group_of_process(pid, |part| id_in(part).is_some()) else { continue };
+            let Some(group) = group_of_process(self.proc, pid, |part| id_in(part).is_some()) else {
+                continue;
+            };
             let id = group.file_name().and_then(|name| id_in(name.to_str()?)).map(str::to_owned);
             let Some(id) = id.filter(|id| !self.others_ids.contains(id)) else { continue };
             // An older process in it: the container was there before.
@@ -142,7 +145,7 @@ impl Client {
     /// Whether its words name what runs in the container, and those of no other client do: by the command at their
     /// end, or by the image as the engine tells it.
     fn has_started(&mut self, container: &Container) -> bool {
-        let command = words_of(container.first_pid);
+        let command = words_of(self.proc, container.first_pid);
         let is_set_up =
             command.first().is_some_and(|word| !word.ends_with("runc") && !word.ends_with("crun"));
         if !is_set_up || command.get(1).is_some_and(|word| word == "init") && command.len() == 2 {
@@ -166,12 +169,13 @@ impl Client {
     fn other_clients(&self) -> Vec<Vec<String>> {
         let mut pids = Vec::new();
         let mut buffer = vec![0; 16 * 1024];
-        drop(sys::list_numeric(c"/proc", &mut buffer, |pid| pids.push(pid)));
+        drop(self.proc.list_processes(&mut buffer, |pid| pids.push(pid)));
         let is_client = |pid: &i32| {
-            let stat = sys::read_proc(*pid, "stat", &mut buffer).ok().and_then(stat::parse);
+            let stat = self.proc.stat(*pid, &mut buffer);
             stat.is_some_and(|stat| kind_of(&stat.name).is_some())
         };
-        pids.into_iter().filter(|pid| *pid != self.pid).filter(is_client).map(words_of).collect()
+        let pids = pids.into_iter().filter(|pid| *pid != self.pid).filter(is_client);
+        pids.map(|pid| words_of(self.proc, pid)).collect()
     }
 }
 
@@ -180,12 +184,8 @@ fn members(group: &Path) -> Vec<i32> {
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-fn words_of(pid: i32) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let words = bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
-    let mut words: Vec<String> = words.collect();
-    words.pop();
-    words
+fn words_of(proc: ProcRoot, pid: i32) -> Vec<String> {
+    proc.command_line(pid).iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// The value of `--name VALUE` or `--name=VALUE`.

@@ -5,6 +5,7 @@ mod names;
 mod socket;
 
 use crate::linux::cgroup::watched::group_named;
+use crate::linux::proc::root::ProcRoot;
 use std::path::PathBuf;
 
 /// Hexadecimal digits of a whole id.
@@ -16,7 +17,7 @@ const SHORT_ID_DIGITS: usize = 12;
 /// begins with it.
 pub fn group_of_container(name: &str) -> Result<PathBuf, String> {
     let id = names::id_of(name).or_else(|| is_id(name).then(|| name.to_owned()));
-    id.and_then(|id| group_named(|part| is_group_of(part, &id))).ok_or_else(|| {
+    id.and_then(|id| group_named(ProcRoot::KERNEL, |part| is_group_of(part, &id))).ok_or_else(|| {
         format!(
             "no running container '{}' is to be seen; name it as docker ps or podman ps show it, as a user who may ask them",
             name.escape_debug()

@@ -6,7 +6,8 @@ use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
 use crate::account::ledger::Parent;
 use crate::linux::control::Reaped;
-use crate::linux::proc::stat::{self, name_text};
+use crate::linux::proc::root::ProcRoot;
+use crate::linux::proc::stat::name_text;
 use crate::linux::sys;
 use crate::meter::Meter;
 use crate::meter::process::{Presence, read_thread_children};
@@ -63,10 +64,9 @@ enum Remains {
     Alive,
 }
 
-fn remains_of(pid: i32, buffer: &mut [u8]) -> Remains {
+fn remains_of(proc: ProcRoot, pid: i32, buffer: &mut [u8]) -> Remains {
     let Some(cpu_ns) = sys::process_cpu_ns(pid) else { return Remains::None };
-    let stat = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse);
-    match stat {
+    match proc.stat(pid, buffer) {
         None => Remains::None,
         Some(stat) if stat.state == b'Z' => Remains::Zombie { start_ticks: stat.start_ticks, cpu_ns },
         Some(stat) if stat.flags & EXITING != 0 => Remains::Leaving { start_ticks: stat.start_ticks },
@@ -157,10 +157,11 @@ impl Meter {
 
     /// Those that main has forked before the ring was there. Whether they are all: nobody has come and gone.
     fn look_back(&mut self, lives: &mut Lives) -> bool {
+        let proc = self.tree.proc;
         let Some((main, buffer)) = self.tree.get_mut(self.main_pid()) else { return false };
         let main_pid = main.id.pid;
         let mut children = Vec::new();
-        read_thread_children(main_pid, main_pid, buffer, &mut |pid| children.push(pid));
+        read_thread_children(proc, main_pid, main_pid, buffer, &mut |pid| children.push(pid));
         // Read after the list: a child that was not yet waited for by now was in it.
         let is_here = main.read_stat(buffer) == Presence::Here;
         if let Some(life) = lives.get_mut(main_pid) {
@@ -171,11 +172,9 @@ impl Meter {
             return false;
         }
         children.into_iter().all(|pid| {
-            let Some(stat) = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse) else {
-                return false;
-            };
+            let Some(stat) = proc.stat(pid, buffer) else { return false };
             let mut has_children = false;
-            read_thread_children(pid, pid, buffer, &mut |_| has_children = true);
+            read_thread_children(proc, pid, pid, buffer, &mut |_| has_children = true);
             // Without a time of birth: its record may still wait in the ring.
             lives.begin(pid, None, main_pid, stat.name, false);
             stat.children_faults_minor == 0 && !has_children
@@ -283,7 +282,7 @@ impl Meter {
 
     /// Whether a process that has ended is still there, unreaped; its last figures are kept.
     fn look_at(&mut self, follower: &mut Follower, pid: i32) -> bool {
-        let remains = remains_of(pid, &mut self.tree.buffer);
+        let remains = remains_of(self.tree.proc, pid, &mut self.tree.buffer);
         let Some(life) = follower.lives.get_mut(pid) else { return false };
         match remains {
             Remains::None => return false,
@@ -403,13 +402,13 @@ impl Meter {
     pub(crate) fn check_ended(&mut self) {
         let Some(follower) = &mut self.witnesses.follower else { return };
         let tree = &mut self.tree;
+        let proc = tree.proc;
         let (lives, is_blind) = (&mut follower.lives, &mut follower.is_blind);
         for pid in follower.ended.drain(..) {
             let Some((process, buffer)) = tree.get_mut(pid) else { continue };
             // Looked at, not kept: its children were read earlier in this tick, and what it has waited for since
             // would count twice.
-            let stat = sys::read_proc(pid, "stat", buffer).ok().and_then(stat::parse);
-            let stat = stat.filter(|stat| stat.start_ticks == process.id.start_ticks);
+            let stat = proc.stat(pid, buffer).filter(|stat| stat.start_ticks == process.id.start_ticks);
             if stat.is_some_and(|stat| stat.state != b'Z' && stat.flags & EXITING == 0) {
                 *is_blind = true;
                 if let Some(life) = lives.get_mut(pid) {
@@ -453,7 +452,7 @@ impl Meter {
                 self.out.sums.processes_seen += 1;
                 continue;
             }
-            let stat = sys::read_proc(pid, "stat", &mut self.tree.buffer).ok().and_then(stat::parse);
+            let stat = self.tree.proc.stat(pid, &mut self.tree.buffer);
             let id = ProcessId { pid, start_ticks: stat.map_or(0, |stat| stat.start_ticks) };
             let start = Event::ProcessStart {
                 t_ns: self.since_start_ns(life.fork_ns.unwrap_or_default()),

@@ -2,6 +2,7 @@
 
 pub mod io;
 pub mod mounts;
+pub mod root;
 pub mod scan;
 pub mod smaps;
 pub mod stat;

@@ -1,5 +1,6 @@
 //! `/proc/vmstat`: what the whole machine has mapped of files, and the huge pages that it has given out.
 
+use super::root::ProcRoot;
 use super::scan::{keyed, lines};
 use crate::linux::{descriptors, sys};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -33,6 +34,7 @@ fn parse(text: &[u8]) -> Pages {
 /// The file, kept open.
 #[derive(Default)]
 pub(crate) struct VmStat {
+    proc: ProcRoot,
     file: Option<OwnedFd>,
     buffer: Vec<u8>,
 }
@@ -42,7 +44,7 @@ impl VmStat {
     pub(crate) fn pages(&mut self) -> Option<Pages> {
         if self.file.is_none() {
             descriptors::spare_one().ok()?;
-            self.file = Some(sys::open_read(c"/proc/vmstat").ok()?);
+            self.file = Some(self.proc.open_machine("vmstat").ok()?);
         }
         let text = sys::pread_all(self.file.as_ref()?.as_raw_fd(), &mut self.buffer).ok()?;
         Some(parse(text))

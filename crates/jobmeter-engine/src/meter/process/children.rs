@@ -1,6 +1,7 @@
 //! The kernel's list of the children of a thread.
 
-use crate::linux::sys::{self, PathBuffer};
+use crate::linux::proc::root::ProcRoot;
+use crate::linux::sys;
 use std::os::fd::AsRawFd;
 
 /// Tells each pid of an open list.
@@ -32,8 +33,14 @@ pub fn read_children_of(file: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)
 }
 
 /// Children of one thread.
-pub fn read_thread_children(pid: i32, tid: i32, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
-    if let Ok(file) = sys::open_read(PathBuffer::task(pid, tid, "children").as_c_str()) {
+pub fn read_thread_children(
+    proc: ProcRoot,
+    pid: i32,
+    tid: i32,
+    buffer: &mut [u8],
+    found: &mut dyn FnMut(i32),
+) {
+    if let Ok(file) = proc.open_task(pid, tid, "children") {
         read_children_of(file.as_raw_fd(), buffer, found);
     }
 }

@@ -83,7 +83,7 @@ impl Process {
     pub(crate) fn read_waited_faults(&mut self, buffer: &mut [u8]) {
         let read = match &self.stat_file {
             Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
-            None => sys::read_proc(self.id.pid, "stat", buffer).map(<[u8]>::len),
+            None => self.proc.read(self.id.pid, "stat", buffer),
         };
         let stat = read.ok().and_then(|length| stat::parse(&buffer[..length]));
         if let Some(stat) = stat.filter(|stat| stat.start_ticks == self.id.start_ticks) {

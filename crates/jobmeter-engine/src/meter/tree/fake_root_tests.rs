@@ -1,0 +1,191 @@
+//! The probes of processes on a folder laid out like `/proc`. The CPU clock is not a file: the pids are those of
+//! processes that are there while the test runs, our own and that of our parent.
+
+use super::*;
+use crate::linux::proc::root::ProcRoot;
+use std::fs;
+use std::path::PathBuf;
+
+struct FakeProc {
+    folder: tempfile::TempDir,
+}
+
+/// `stat` of a process called `name`, with 2 threads, from the state to the 22nd field, and some that follow.
+fn stat_line(pid: i32, name: &str, parent_pid: i32, start_ticks: u64) -> String {
+    format!(
+        "{pid} ({name}) S {parent_pid} 7 7 0 -1 4194304 150 30 3 1 10 4 8 9 20 0 2 0 {start_ticks} 98304 91 5\n"
+    )
+}
+
+impl FakeProc {
+    fn new() -> FakeProc {
+        FakeProc { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn root(&self) -> ProcRoot {
+        ProcRoot::at(self.folder.path()).expect("it is there")
+    }
+
+    fn of(&self, pid: i32) -> PathBuf {
+        self.folder.path().join(pid.to_string())
+    }
+
+    fn put(&self, pid: i32, leaf: &str, text: &str) {
+        let path = self.of(pid).join(leaf);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    /// A process of 100 resident pages, of which 40 are files.
+    fn put_process(&self, pid: i32, name: &str, parent_pid: i32) {
+        self.put(pid, "stat", &stat_line(pid, name, parent_pid, 5000));
+        self.put(pid, "statm", "400 100 40 1 0 50 0\n");
+        self.put(pid, &format!("task/{pid}/children"), "");
+    }
+}
+
+fn own_pid() -> i32 {
+    std::process::id() as i32
+}
+
+fn parent_pid() -> i32 {
+    std::os::unix::process::parent_id() as i32
+}
+
+fn tree_of(fake: &FakeProc) -> Option<Tree> {
+    let mut tree = Tree::under(fake.root(), None);
+    tree.open_main(own_pid())?;
+    Some(tree)
+}
+
+fn pids(tree: &Tree) -> Vec<i32> {
+    tree.processes.iter().map(|process| process.id.pid).collect()
+}
+
+#[test]
+fn a_name_may_look_like_the_fields_that_follow_it() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x) R 1 (y", 1);
+    let tree = tree_of(&fake).expect("a process");
+    let main = &tree.processes[0];
+    assert_eq!((main.stat.name_text().as_str(), main.parent_pid), ("x) R 1 (y", 1));
+    assert_eq!((main.id.start_ticks, main.stat.threads), (5000, 2));
+    assert_eq!(main.rss_bytes, 100 * tree.scale.page_bytes);
+    assert_eq!(main.rss_file_bytes, 40 * tree.scale.page_bytes);
+}
+
+#[test]
+fn a_stat_that_is_empty_or_too_short_is_no_process() {
+    for text in ["", "12", "12 (x) S 1 7 7 0 -1 4194304 150\n", "12 x S 1 7\n"] {
+        let fake = FakeProc::new();
+        fake.put_process(own_pid(), "x", 1);
+        fake.put(own_pid(), "stat", text);
+        assert!(tree_of(&fake).is_none(), "{text:?}");
+    }
+    assert!(tree_of(&FakeProc::new()).is_none(), "no such process");
+}
+
+#[test]
+fn files_that_are_missing_leave_their_figures_unknown() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    let mut tree = tree_of(&fake).expect("a process");
+    tree.complete(1);
+    let main = &tree.processes[0];
+    assert_eq!((main.io, main.swap_bytes, main.switches), (None, None, None));
+    assert!(main.reading(tree.scale).own().gaps.chars, "the account knows that bytes are missing");
+    let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+    assert_eq!(main.take_queue_wait_ns(), None);
+    assert_eq!(main.read_rollup(buffer), None);
+    assert_eq!(main.read_own_io(buffer), None);
+}
+
+#[test]
+fn files_with_more_or_fewer_lines_than_we_know() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    fake.put(
+        own_pid(),
+        "io",
+        "rchar: 5\nwchar: 6\nsyscr: 1\nsyscw: 1\nread_bytes: 7\nwrite_bytes: 8\nnew: 1\n",
+    );
+    fake.put(
+        own_pid(),
+        "status",
+        "Name:\tx\nVmHWM:\t900 kB\nNews:\t1\nVmSwap:\t4 kB\nSigIgn:\t0000000000010000\n",
+    );
+    fake.put(own_pid(), "schedstat", "2048 700 3 9\n");
+    fake.put(own_pid(), "smaps_rollup", "");
+    let mut tree = tree_of(&fake).expect("a process");
+    tree.complete(1);
+    let main = &tree.processes[0];
+    let io = main.io.expect("bytes");
+    assert_eq!((io.read_chars_bytes, io.write_chars_bytes), (5, 6));
+    assert_eq!((io.read_storage_bytes, io.write_storage_bytes), (7, 8));
+    assert_eq!((main.peak_rss_bytes, main.swap_bytes), (900 * 1024, Some(4096)));
+    assert!(main.ignores_children, "bit 16 of the mask is SIGCHLD");
+    assert_eq!(main.switches, None, "the lines that tell them are missing");
+    let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+    assert_eq!(main.take_queue_wait_ns(), Some(700));
+    assert_eq!(main.take_queue_wait_ns(), Some(0), "each is taken once");
+    assert_eq!(main.read_rollup(buffer), None, "an empty file says nothing");
+}
+
+#[test]
+fn a_process_that_vanishes_between_two_reads_is_gone() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    fake.put_process(parent_pid(), "y", own_pid());
+    fake.put(own_pid(), &format!("task/{}/children", own_pid()), &format!("{} ", parent_pid()));
+    let mut tree = tree_of(&fake).expect("a process");
+    let mut born = Vec::new();
+    tree.discover(1, 0, &mut born, &mut || {});
+    assert_eq!((born.as_slice(), pids(&tree)), (&[parent_pid()][..], vec![own_pid(), parent_pid()]));
+    fs::remove_dir_all(fake.of(parent_pid())).expect("ours");
+    // A descriptor of a real process answers ESRCH then; one of a plain file does not.
+    tree.processes.iter_mut().for_each(Process::close_files);
+    let mut departed = Vec::new();
+    tree.refresh(2, true, &mut departed, &mut || {});
+    assert_eq!(departed, [parent_pid()]);
+}
+
+#[test]
+fn a_pid_with_another_start_time_is_another_process() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    let mut tree = tree_of(&fake).expect("a process");
+    tree.processes.iter_mut().for_each(Process::close_files);
+    let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+    assert_eq!(main.read_stat(buffer), Presence::Here);
+    fake.put(own_pid(), "stat", &stat_line(own_pid(), "x", 1, 5001));
+    let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+    assert_eq!(main.read_stat(buffer), Presence::Gone);
+}
+
+#[test]
+fn without_lists_of_children_they_are_found_by_their_parents() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    fake.put_process(parent_pid(), "y", own_pid());
+    fs::remove_dir_all(fake.of(own_pid()).join("task")).expect("ours");
+    // Somebody else's, one without a stat, and what is no process at all.
+    fake.put(1, "stat", &stat_line(1, "init", 0, 1));
+    fs::create_dir(fake.folder.path().join("77")).expect("made");
+    fs::write(fake.folder.path().join("version"), "").expect("written");
+    let mut tree = tree_of(&fake).expect("a process");
+    let mut born = Vec::new();
+    tree.discover(1, 0, &mut born, &mut || {});
+    assert_eq!((born, pids(&tree)), (vec![parent_pid()], vec![own_pid(), parent_pid()]));
+}
+
+#[test]
+fn children_of_other_threads_are_found_too() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    fake.put_process(parent_pid(), "y", own_pid());
+    fake.put(own_pid(), "task/99/children", &format!("{} ", parent_pid()));
+    let mut tree = tree_of(&fake).expect("a process");
+    let mut born = Vec::new();
+    tree.discover(10_000_000_000, 0, &mut born, &mut || {});
+    assert_eq!(born, [parent_pid()]);
+}
