@@ -96,6 +96,11 @@ fn cases() -> Vec<(&'static str, Summary)> {
     let mut moment = summary(1_000_000, ended(0));
     moment.run.command = vec!["true".to_owned()];
     moment.run.name = None;
+    // One look at the shell before it had read its libraries.
+    let peak = Figure::int(258_000, Quality::Sampled);
+    let upper = Some(Number::Int(2_260_000));
+    moment.combined.set(Metric::RssBytes, Stat::Max, Figure { upper, ..peak });
+    moment.combined.set(Metric::CpuNs, Stat::Total, Figure::int(912_000, Quality::Exact));
     let mut attached = summary(LONG_NS, of_watch("detached", "goes on"));
     attached.run.mode = Mode::Attach;
     attached.run.name = None;
@@ -135,15 +140,9 @@ fn first_screens_are_as_they_were_and_fit() {
     let mut wrong = Vec::new();
     for (case, summary) in cases() {
         let mut all = String::new();
-        for (width, colored, is_utf8) in [
-            (80, false, true),
-            (60, false, true),
-            (120, false, true),
-            (80, false, false),
-            (60, false, false),
-            (80, true, true),
-            (60, true, false),
-        ] {
+        let screens = [(80, false), (60, false), (120, false), (80, true), (60, true), (120, true)];
+        let screens = screens.into_iter().flat_map(|(width, colored)| [(width, colored, true), (width, colored, false)]);
+        for (width, colored, is_utf8) in screens {
             let style = Style { colored, ..Style::default() };
             let beside = Beside { run: Some("last"), ..Beside::default() };
             let text = brief(&summary, beside, Screen { width: Some(width), is_utf8 }, style);

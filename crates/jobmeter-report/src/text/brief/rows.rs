@@ -15,6 +15,8 @@ const MOST_GPUS: usize = 4;
 const DOUBT_SHARE: f64 = 1.1;
 /// Less than this changes nobody's mind, whatever its share.
 const DOUBT_BYTES: f64 = 32e6;
+/// A peak this far below its bound tells next to nothing: a job of a millisecond is looked at once, at its start.
+const FAR_APART: f64 = 2.0;
 
 pub(in crate::text) fn rows(summary: &Summary, units: Units) -> Vec<Row> {
     let combined = &summary.combined;
@@ -59,9 +61,16 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
     let Some(bytes) = figure.as_f64() else {
         // It ended before it could be read; what it cannot have exceeded is still worth knowing.
-        let most = units.ram(figure.upper?.as_f64() as u64);
-        return Some(row("Memory", format!("at most {most}"), String::new(), None));
+        return Some(at_most(figure.upper?.as_f64(), units));
     };
+    let doubt = doubt(figure, bytes, units);
+    if let Some(upper) = figure.upper.map(|upper| upper.as_f64())
+        && figure.quality != Quality::Exact
+        && doubt.is_none()
+        && upper > bytes * FAR_APART
+    {
+        return Some(at_most(upper, units));
+    }
     let value = format!("{} peak", units.ram(bytes as u64));
     let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
     let limit = summary.limits.cgroup_memory_bytes.map(|bytes| bytes as f64);
@@ -78,10 +87,16 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
         }
         _ => {}
     }
-    parts.extend(doubt(figure, bytes, units));
+    parts.extend(doubt);
     let swap = summary.combined.whole(Metric::SwapBytes, Stat::Max).filter(|swap| *swap > 0);
     parts.extend(swap.map(|swap| format!("swap {}", units.ram(swap))));
     Some(row("Memory", value, parts.join(", "), Some(Metric::RssBytes)))
+}
+
+/// The row of a peak of which only the bound is worth telling.
+fn at_most(upper: f64, units: Units) -> Row {
+    let most = units.ram(two_digits(upper) as u64);
+    row("Memory", format!("at most {most}"), String::new(), None)
 }
 
 /// One bound, rounded up, where it is far enough from the figure to matter.
