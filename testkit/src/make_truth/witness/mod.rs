@@ -158,7 +158,9 @@ impl Witnesses {
             _ => Group::adopt(pid, "memory", name).ok().map(Arc::new),
         };
         let (tree, stop) = (self.tree.clone(), self.stop.clone());
-        self.oracle = Some(std::thread::spawn(move || watch_memory(&tree, &stop, every_moment)));
+        let members = self.cpu.clone().or_else(|| self.memory.clone()).filter(|_| !self.has_events);
+        self.oracle =
+            Some(std::thread::spawn(move || watch_memory(&tree, members.as_deref(), &stop, every_moment)));
         let (tree, stop, group) = (self.tree.clone(), self.stop.clone(), self.cpu.clone());
         let before_ns = self.before_ns;
         self.timeline = Some(std::thread::spawn(move || {

@@ -3,11 +3,13 @@
 
 use super::netlink::{Netlink, Received, messages, u32_at};
 use std::io;
+use std::time::{Duration, Instant};
 
 const NETLINK_CONNECTOR: i32 = 11;
 const CN_IDX_PROC: u32 = 1;
 const LISTEN: u32 = 1;
 const IGNORE: u32 = 2;
+const NONE: u32 = 0;
 const FORK: u32 = 1;
 const EXEC: u32 = 2;
 const EXIT: u32 = 0x8000_0000;
@@ -35,15 +37,29 @@ pub(crate) enum ProcEvent {
 pub(crate) struct ProcEvents(Netlink);
 
 impl ProcEvents {
+    /// The kernel answers a listener of the initial PID namespace at once and says nothing to any other, whose socket may
+    /// still bring the events that somebody else asked for, with pids that mean nothing here.
     pub(crate) fn open() -> io::Result<ProcEvents> {
-        let events = ProcEvents(Netlink::open(NETLINK_CONNECTOR, CN_IDX_PROC)?);
+        let mut events = ProcEvents(Netlink::open(NETLINK_CONNECTOR, CN_IDX_PROC)?);
         events.say(LISTEN)?;
-        Ok(events)
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(1) {
+            let mut answer = None;
+            if let Received::Messages(datagram) = events.0.receive(100) {
+                answer = messages(datagram).find_map(|(_, payload)| answer_to(std::process::id(), payload));
+            }
+            match answer {
+                Some(0) => return Ok(events),
+                Some(code) => return Err(io::Error::from_raw_os_error(code)),
+                None => {}
+            }
+        }
+        Err(io::Error::other("the kernel does not answer, as in a PID namespace"))
     }
 
     fn say(&self, word: u32) -> io::Result<()> {
         let mut payload = Vec::new();
-        for number in [CN_IDX_PROC, 1, 0, 0] {
+        for number in [CN_IDX_PROC, 1, 0, std::process::id()] {
             payload.extend(number.to_ne_bytes());
         }
         payload.extend(4_u16.to_ne_bytes());
@@ -77,6 +93,13 @@ impl Drop for ProcEvents {
     fn drop(&mut self) {
         let _ = self.say(IGNORE);
     }
+}
+
+/// The kernel's answer to a message with this number: 0 or an errno.
+fn answer_to(number: u32, message: &[u8]) -> Option<i32> {
+    let event = message.get(20..)?;
+    let is_ours = u32_at(message, 12)? == number.wrapping_add(1) && u32_at(event, 0)? == NONE;
+    is_ours.then(|| u32_at(event, 16)).flatten().map(|code| code as i32)
 }
 
 fn parse(event: &[u8]) -> Option<ProcEvent> {

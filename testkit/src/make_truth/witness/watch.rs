@@ -1,9 +1,9 @@
 //! The look at memory while the job runs: every millisecond, in a thread of its own.
 
-use super::lock;
 use super::pages::{self, Mapper, Oracle};
 use super::timeline::{self, Held};
 use super::tree::Tree;
+use super::{Group, lock};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,8 +20,13 @@ pub(crate) struct OracleFound {
 }
 
 /// Looks every millisecond if it can. Page maps are read only when the plain sum of resident memory leaves room for more
-/// than was seen before, unless every moment is wanted.
-pub(crate) fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: bool) -> OracleFound {
+/// than was seen before, unless every moment is wanted. Where no events tell who lives, the group does.
+pub(crate) fn watch_memory(
+    tree: &Mutex<Tree>,
+    members: Option<&Group>,
+    stop: &AtomicBool,
+    every_moment: bool,
+) -> OracleFound {
     // On a busy machine it would miss the peak. As an ordinary user it stays as it is.
     // SAFETY: concerns the calling thread only.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -10) };
@@ -30,7 +35,7 @@ pub(crate) fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: 
     while !stop.load(Ordering::Relaxed) {
         let start = Instant::now();
         let after_ns = timeline::wall_clock_ns();
-        let (processes, root) = mappers(tree);
+        let (processes, root) = mappers(tree, members);
         let floor = if every_moment { 0 } else { found.peak_bytes };
         if pages::resident_sum_bytes(&processes) > floor
             && let Some(sample) = oracle.sample(&processes, floor)
@@ -56,11 +61,14 @@ pub(crate) fn watch_memory(tree: &Mutex<Tree>, stop: &AtomicBool, every_moment: 
 }
 
 /// The living processes, each with the first of its threads that lives, and which one is the first process.
-fn mappers(tree: &Mutex<Tree>) -> (Vec<Mapper>, i32) {
+fn mappers(tree: &Mutex<Tree>, members: Option<&Group>) -> (Vec<Mapper>, i32) {
     let (mut living, root) = {
         let tree = lock(tree);
         (tree.living(), tree.root)
     };
+    if let Some(group) = members {
+        living = group.processes().into_iter().map(|pid| (pid, pid)).collect();
+    }
     living.sort_unstable();
     living.dedup_by_key(|(process, _)| *process);
     (living.into_iter().map(|(process, task)| Mapper { process, task }).collect(), root)
