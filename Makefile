@@ -10,7 +10,7 @@ NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser test-containers wheel truth bench \
-	bench-python docs check-cross check-platforms site pictures release check-release clean
+	bench-against bench-python docs reference check-cross check-platforms site pictures release check-release clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,10 +107,19 @@ bench: ## what jobmeter costs, as Markdown tables
 	cd web && node bench/open.mjs ../target/bench-report.html
 	$(MAKE) bench-python
 
+bench-against: ## the binary BASE=PATH and this one in turns: wall, memory and CPU as ratios (on a quiet machine)
+	@[ -x "$(BASE)" ] || { echo "make bench-against: name the older jobmeter, BASE=path/to/jobmeter" >&2; exit 2; }
+	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
+	$(PYTHON) tools/bench-against "$(BASE)" target/release/jobmeter target/release/testkit
+
 bench-python: wheel ## what the Python package costs, as Markdown tables
 	tools/bench-python $(VENV)
 
-docs: site ## the documentation site, and the reference of the crates
+reference: ## docs/metrics.md from the metric table, written anew
+	tools/reference-pages --write
+
+docs: site ## the documentation site, and the reference of the crates; fails where a generated page is stale
+	tools/reference-pages
 	$(CARGO) doc --workspace --no-deps --locked
 
 check-cross: ## what only reads runs compiles for macOS and Windows
