@@ -1,10 +1,12 @@
 //! What is measured, of whom, and how it grows. Every column of a record, every key of the summary, every export header
 //! and the reference page of the docs derive from the one [`TABLE`], so they cannot drift apart.
 
+mod chart;
 mod row;
 mod table;
 
 pub use crate::unit::Unit;
+pub use chart::{Chart, ChartLine, LineRole};
 pub use row::{MetricInfo, Places, Rate, Yields};
 pub use table::{Metric, TABLE};
 

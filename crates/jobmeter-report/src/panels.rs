@@ -1,16 +1,22 @@
-//! Which series share a chart. One table for the plots, the report and the comparison, so that a line means
-//! the same wherever it is drawn.
+//! The charts of a run: which of its series they draw, by the metric table, and the limits beside them. Used by the plots,
+//! the report and the comparison.
 
 use crate::data::{RunData, Series};
 use jobmeter_insight::gpus;
-use jobmeter_model::Unit;
-use jobmeter_model::{EntityKind, Metric, Scope, Stat};
+use jobmeter_model::metric::Chart;
+use jobmeter_model::{EntityKind, Metric, Stat, Unit};
+
+pub use jobmeter_model::metric::LineRole as Role;
 
 /// One chart of one run.
 pub struct Panel<'a> {
+    /// The word that people choose it by.
     pub id: &'static str,
+    /// What stands above it.
     pub title: &'static str,
+    /// What its axis counts.
     pub measure: Unit,
+    /// What is drawn, the leading line first.
     pub lines: Vec<Line<'a>>,
     /// Horizontal lines: what the job may use.
     pub limits: Vec<Limit>,
@@ -30,202 +36,43 @@ impl<'a> Panel<'a> {
     }
 }
 
+/// One line of a chart.
 pub struct Line<'a> {
+    /// What the legend calls it.
     pub label: String,
+    /// The values.
     pub series: &'a Series,
+    /// What it stands for.
     pub role: Role,
     /// Whether it is drawn before anyone asks.
     pub shown: bool,
 }
 
-/// What a line stands for decides its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Job,
-    Main,
-    Descendants,
-    /// The whole machine: context, drawn in grey.
-    System,
-    /// An upper bound: dashed.
-    Bound,
-    /// One of several devices or kinds.
-    Other(usize),
-}
-
+/// A horizontal line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
+    /// What it is.
     pub label: &'static str,
+    /// In the unit of the chart.
     pub value: f64,
 }
-
-struct Spec {
-    id: &'static str,
-    title: &'static str,
-    measure: Unit,
-    lines: &'static [LineSpec],
-}
-
-struct LineSpec {
-    scope: Scope,
-    metric: Metric,
-    /// One line per entity of the metric instead of the one of the scope.
-    entities: bool,
-    label: &'static str,
-    role: Role,
-    shown: bool,
-}
-
-const fn line(scope: Scope, metric: Metric, label: &'static str, role: Role, shown: bool) -> LineSpec {
-    LineSpec { scope, metric, entities: false, label, role, shown }
-}
-
-const fn each(metric: Metric, label: &'static str, role: Role, shown: bool) -> LineSpec {
-    LineSpec { scope: Scope::System, metric, entities: true, label, role, shown }
-}
-
-use Metric as M;
-use Role::{Bound, Descendants, Job, Main, Other, System};
-use Scope as S;
-
-const SPECS: &[Spec] = &[
-    Spec {
-        id: "cpu",
-        title: "CPU, cores in use",
-        measure: Unit::Cores,
-        lines: &[
-            line(S::Combined, M::CpuNs, "Job", Job, true),
-            line(S::Main, M::CpuNs, "Main process", Main, true),
-            line(S::Descendants, M::CpuNs, "Descendants", Descendants, false),
-            line(S::System, M::CpuNs, "Whole machine", System, true),
-            line(S::Combined, M::CpuSystemNs, "Job, in the kernel", Other(0), false),
-            line(S::System, M::CpuIowaitNs, "Machine, waiting for I/O", Other(1), false),
-            line(S::System, M::CpuStealNs, "Taken by the hypervisor", Other(2), false),
-        ],
-    },
-    Spec {
-        id: "ram",
-        title: "RAM",
-        measure: Unit::Bytes,
-        lines: &[
-            line(S::Combined, M::RssBytes, "Job", Job, true),
-            line(S::Main, M::RssBytes, "Main process", Main, true),
-            line(S::Descendants, M::RssBytes, "Descendants", Descendants, false),
-            line(S::Combined, M::RssSumBytes, "Plain sum (upper bound)", Bound, false),
-            line(S::Combined, M::RssPrivateBytes, "Private", Other(0), false),
-            line(S::Combined, M::RssSharedBytes, "Shared", Other(1), false),
-            line(S::Combined, M::SwapBytes, "Swap", Other(2), false),
-            line(S::System, M::MemoryUsedBytes, "Whole machine", System, false),
-        ],
-    },
-    Spec {
-        id: "gpu",
-        title: "GPU, share of time busy",
-        measure: Unit::Ratio,
-        lines: &[
-            line(S::Combined, M::GpuBusyPpm, "Job, all GPUs", Job, true),
-            each(M::GpuBusyPpm, "", Other(0), true),
-            each(M::GpuMemoryBusyPpm, "memory controller", Other(3), false),
-            each(M::GpuSmActivePpm, "multiprocessors active", Other(1), false),
-            each(M::GpuTensorPpm, "tensor cores", Other(2), false),
-            each(M::GpuDramPpm, "memory bandwidth", Other(4), false),
-        ],
-    },
-    Spec {
-        id: "gpu-ram",
-        title: "GPU RAM",
-        measure: Unit::Bytes,
-        lines: &[
-            line(S::Combined, M::GpuMemoryBytes, "Job, all GPUs", Job, true),
-            each(M::GpuMemoryBytes, "", Other(0), true),
-        ],
-    },
-    Spec {
-        id: "io",
-        title: "Storage of the job",
-        measure: Unit::BytesPerSecond,
-        lines: &[
-            line(S::Combined, M::ReadStorageBytes, "Read", Job, true),
-            line(S::Combined, M::WriteStorageBytes, "Written", Other(0), true),
-            line(S::Combined, M::ReadCharsBytes, "Read calls, cache included", Other(1), false),
-            line(S::Combined, M::WriteCharsBytes, "Write calls, cache included", Other(2), false),
-        ],
-    },
-    Spec {
-        id: "disk",
-        title: "Disks of the machine",
-        measure: Unit::BytesPerSecond,
-        lines: &[
-            line(S::System, M::DiskReadBytes, "Read", Job, true),
-            line(S::System, M::DiskWriteBytes, "Written", Other(0), true),
-            each(M::DiskReadBytes, "read", Other(1), false),
-            each(M::DiskWriteBytes, "written", Other(4), false),
-        ],
-    },
-    Spec {
-        id: "net",
-        title: "Network of the machine",
-        measure: Unit::BytesPerSecond,
-        lines: &[
-            line(S::System, M::NetReceiveBytes, "Received", Job, true),
-            line(S::System, M::NetTransmitBytes, "Sent", Other(0), true),
-            each(M::NetReceiveBytes, "received", Other(1), false),
-            each(M::NetTransmitBytes, "sent", Other(4), false),
-        ],
-    },
-    Spec {
-        id: "psi",
-        title: "Pressure, share of time tasks waited",
-        measure: Unit::Ratio,
-        lines: &[
-            line(S::System, M::PsiCpuSomeNs, "For CPU", Job, true),
-            line(S::System, M::PsiMemorySomeNs, "For memory", Other(3), true),
-            line(S::System, M::PsiIoSomeNs, "For I/O", Other(0), true),
-            line(S::System, M::PsiMemoryFullNs, "All for memory", Other(4), false),
-            line(S::System, M::PsiIoFullNs, "All for I/O", Other(1), false),
-        ],
-    },
-    Spec {
-        id: "tasks",
-        title: "Processes and threads of the job",
-        measure: Unit::Count,
-        lines: &[
-            line(S::Combined, M::Processes, "Processes", Job, true),
-            line(S::Combined, M::Threads, "Threads", Other(0), true),
-        ],
-    },
-    Spec {
-        id: "power",
-        title: "Power",
-        measure: Unit::Watts,
-        lines: &[
-            line(S::System, M::EnergyPackageUj, "CPU packages", Job, true),
-            line(S::System, M::EnergyDramUj, "DRAM", Other(4), true),
-            each(M::GpuPowerMw, "", Other(0), true),
-        ],
-    },
-    Spec {
-        id: "temperature",
-        title: "GPU temperature",
-        measure: Unit::Celsius,
-        lines: &[each(M::GpuTemperatureMc, "", Other(0), true)],
-    },
-];
 
 /// The panels that a plot shows unless asked otherwise.
 pub const DEFAULT_PLOT: &[&str] = &["cpu", "ram", "gpu", "gpu-ram", "io", "net"];
 
+/// The words that charts are chosen by, in their order.
 pub fn known_ids() -> impl Iterator<Item = &'static str> {
-    SPECS.iter().map(|spec| spec.id)
+    Chart::ALL.into_iter().map(Chart::key)
 }
 
 /// What the panel is called; the id itself should there be none of that name.
 pub fn title(id: &'static str) -> &'static str {
-    SPECS.iter().find(|spec| spec.id == id).map_or(id, |spec| spec.title)
+    Chart::ALL.into_iter().find(|chart| chart.key() == id).map_or(id, Chart::title)
 }
 
 /// Every panel of the run for which something was measured, also those without a line above zero.
 pub fn measured(run: &RunData) -> Vec<Panel<'_>> {
-    SPECS.iter().filter_map(|spec| panel(run, spec)).collect()
+    Chart::ALL.into_iter().filter_map(|chart| panel(run, chart)).collect()
 }
 
 /// Every panel of the run in which anything was above zero.
@@ -255,13 +102,13 @@ pub fn cores(run: &RunData) -> Vec<&Series> {
     cores
 }
 
-fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
-    let mut lines: Vec<Line<'a>> = Vec::new();
-    for row in spec.lines {
+fn panel(run: &RunData, chart: Chart) -> Option<Panel<'_>> {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for (metric, row) in chart.lines() {
         let wanted = run.series.iter().filter(|series| {
-            series.column.metric == row.metric
+            series.column.metric == metric
                 && series.column.scope == row.scope
-                && series.column.entity.is_some() == row.entities
+                && series.column.entity.is_some() == row.is_of_devices
                 && series.peak.is_some()
         });
         for (index, series) in wanted.enumerate() {
@@ -270,12 +117,12 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
                 Role::Other(first) => Role::Other(first + index),
                 role => role,
             };
-            lines.push(Line { label, series, role, shown: row.shown });
+            lines.push(Line { label, series, role, shown: row.is_shown });
         }
     }
     let is_above_zero = |line: &Line<'_>| line.series.peak.is_some_and(|peak| peak.value > 0.0);
     let has_lead = is_above_zero(lines.first()?);
-    let (drawn, zero): (Vec<Line<'a>>, Vec<Line<'a>>) = lines.into_iter().partition(is_above_zero);
+    let (drawn, zero): (Vec<Line<'_>>, Vec<Line<'_>>) = lines.into_iter().partition(is_above_zero);
     let mut lines = drawn;
     // Swap in use is news.
     for line in &mut lines {
@@ -286,12 +133,12 @@ fn panel<'a>(run: &'a RunData, spec: &Spec) -> Option<Panel<'a>> {
         lines.iter_mut().for_each(|line| line.shown = true);
     }
     Some(Panel {
-        id: spec.id,
-        title: spec.title,
-        measure: spec.measure,
+        id: chart.key(),
+        title: chart.title(),
+        measure: chart.unit(),
         lines,
-        limits: limits(run, spec.id),
-        bound: if spec.id == "ram" { memory_bound(run) } else { None },
+        limits: limits(run, chart),
+        bound: if chart == Chart::Ram { memory_bound(run) } else { None },
         zero: zero.into_iter().map(|line| line.label).collect(),
         has_lead,
     })
@@ -311,7 +158,7 @@ fn line_label(run: &RunData, series: &Series, label: &str, index: usize) -> Stri
     if label.is_empty() { name } else { format!("{name}, {label}") }
 }
 
-fn limits(run: &RunData, id: &str) -> Vec<Limit> {
+fn limits(run: &RunData, chart: Chart) -> Vec<Limit> {
     let summary = &run.summary;
     let mut limits = Vec::new();
     let mut add = |label, value: Option<f64>| {
@@ -319,18 +166,18 @@ fn limits(run: &RunData, id: &str) -> Vec<Limit> {
             limits.push(Limit { label, value });
         }
     };
-    match id {
-        "cpu" => {
+    match chart {
+        Chart::Cpu => {
             let (job, machine) = (summary.run.expected_cores, f64::from(summary.run.system_cores));
             add("Cores for the job", Some(job));
             add("Cores of the machine", (machine != job).then_some(machine));
         }
-        "ram" => {
+        Chart::Ram => {
             add("Memory limit", summary.limits.cgroup_memory_bytes.map(|value| value as f64));
             let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
             add("Memory of the machine", machine);
         }
-        "gpu-ram" => {
+        Chart::GpuRam => {
             let totals = run.series.iter().filter(|series| {
                 series.column.metric == Metric::GpuMemoryTotalBytes && series.column.entity.is_some()
             });

@@ -1,6 +1,6 @@
 //! What a row of the metric table says.
 
-use super::{EntityKind, Kind, Metric, Scope};
+use super::{ChartLine, EntityKind, Kind, Metric, Scope};
 use crate::stat::Stat;
 use crate::unit::Unit;
 
@@ -23,6 +23,8 @@ pub struct MetricInfo {
     pub title: &'static str,
     /// Where the number comes from and where it can mislead: one paragraph for the docs.
     pub source: &'static str,
+    /// The charts that it is drawn in.
+    pub lines: &'static [ChartLine],
     /// Keys of the summary, from [`Stat::Total`] to [`Stat::RateMean`], where no other name is given.
     pub(crate) keys: [&'static str; 6],
 }
