@@ -1,8 +1,11 @@
 //! The reading end: header, trailer and the stream of frames. Any bytes may come in; what is whole and
 //! checked comes out, with a note where it ended.
 
+mod digest;
+
+pub use digest::read_digest;
+
 use crate::damage::{Damage, DamageKind};
-use crate::digest::Digest;
 use crate::error::RecordError;
 use crate::event_codec::{Decoded, decode_column, decode_event};
 use crate::frame::{self, Footer, FrameKind, MAGIC, OLDEST_VERSION, PREAMBLE_LEN, VERSION};
@@ -31,20 +34,26 @@ pub struct Run {
 /// What [`Run::replay`] found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Replayed {
+    /// Ticks that were read.
     pub ticks: u64,
+    /// Events that were read.
     pub events: u64,
+    /// When the last tick was, since the run began.
     pub last_t_ns: Option<u64>,
     /// The stored summary; absent after a crash and while the run goes on.
     pub summary: Option<Box<Summary>>,
+    /// What is wrong with the file, if anything is.
     pub damage: Option<Damage>,
 }
 
 impl Run {
+    /// Opens a run file and reads its header.
     pub fn open(path: &Path) -> Result<Run, RecordError> {
         let source = Source::open(path).map_err(|error| RecordError::io("open", path, error))?;
         Run::new(source, path)
     }
 
+    /// As [`Run::open`], from memory.
     pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Result<Run, RecordError> {
         Run::new(Source::Bytes(bytes.into()), Path::new("memory"))
     }
@@ -239,13 +248,18 @@ pub(crate) fn check_preamble(bytes: &[u8]) -> Result<(), String> {
 /// One step of a run.
 #[derive(Debug)]
 pub enum Frame<'a> {
+    /// A column that later ticks have.
     Define(&'a Column),
     /// `values[i]` belongs to the `i`-th column defined so far.
     Tick {
+        /// Since the run began.
         t_ns: u64,
+        /// By column.
         values: &'a [Option<u64>],
     },
+    /// An event.
     Event(Event),
+    /// The summary, which is the last frame of a run that ended well.
     Summary(Box<Summary>),
 }
 
@@ -281,6 +295,7 @@ enum Taken {
 }
 
 impl Frames {
+    /// The next frame; `None` at the end, or where the file is damaged.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<Frame<'_>> {
         let taken = match self.waiting.take() {
@@ -454,40 +469,4 @@ fn damaged(reason: &str) -> Stop {
 
 fn too_large(reason: String) -> Stop {
     (DamageKind::TooLarge, reason)
-}
-
-/// What a listing shows of a file: one open, one read of its end; for an unfinished run one more of its
-/// beginning.
-pub fn read_digest(path: &Path) -> Result<Digest, RecordError> {
-    const TAIL: u64 = 4096;
-    let failed = |error| RecordError::io("read", path, error);
-    let (file, len) =
-        crate::source::open_regular(path).map_err(|error| RecordError::io("open", path, error))?;
-    let tail_at = len.saturating_sub(TAIL);
-    let mut tail = [0; TAIL as usize];
-    let got = crate::source::read_full(&file, tail_at, &mut tail).map_err(failed)?;
-    let tail = &tail[..got];
-    let source = Source::File(Arc::new(file));
-    if let Some(footer) = Footer::parse(tail).filter(|footer| footer.digest_at < len) {
-        let inside = footer.digest_at.checked_sub(tail_at).and_then(|skip| tail.get(skip as usize..));
-        let digest = match inside {
-            Some(bytes) => digest_in(bytes),
-            None => {
-                source.read(footer.digest_at, limits::JSON_MAX + 64).ok().and_then(|bytes| digest_in(&bytes))
-            }
-        };
-        if let Some(digest) = digest {
-            return Ok(digest);
-        }
-    }
-    Ok(Digest::of_unfinished(Run::new(source, path)?.info()))
-}
-
-fn digest_in(bytes: &[u8]) -> Option<Digest> {
-    match frame::parse(bytes) {
-        frame::Parsed::Frame { kind, payload, .. } if kind == FrameKind::Digest as u8 => {
-            serde_json::from_slice(payload).ok()
-        }
-        _ => None,
-    }
 }

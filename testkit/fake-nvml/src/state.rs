@@ -65,6 +65,7 @@ pub enum Misdeed {
     Print,
 }
 
+/// A device as a scene describes it. As many fields as NVML has questions: a scene sets those that its test asks.
 #[derive(Debug, Clone, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Device {
