@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(crate) enum Fate {
     /// Its parent ended in the same tick, or orphans are reparented to us: an ancestor has it.
     PassedUp,
-    /// Its parent is nobody of the job, and its account was read after its end: nothing of it is missing.
+    /// Its parent is no process of the job, and its account was read after its end: nothing is missing.
     Kept,
     Lost,
 }
@@ -25,7 +25,7 @@ pub(crate) enum Fate {
 pub(crate) struct Parent {
     pub id: ProcessId,
     pub ignores_children: bool,
-    /// What it had waited for at a tick when the child was certainly not among it.
+    /// What it had waited for at a tick before the child can have been added to it.
     pub waited_before: Waited,
 }
 
@@ -36,14 +36,14 @@ type Switches = (u64, u64);
 #[derive(Debug)]
 struct Expectation {
     parent: ProcessId,
-    /// Children that went in one tick and have faulted, and the time that was read of them.
+    /// Children that were gone at one tick and had faulted, and the CPU time that was read of them.
     children: u64,
     cpu_ns: u64,
     waited_before: Waited,
     age_ticks: u32,
 }
 
-/// A parent is looked at this many ticks after its children went: its own reading may be older than that.
+/// A parent is checked this many ticks after its children were gone, because its own reading may be older than that.
 const CHECK_AFTER_TICKS: u32 = 2;
 
 #[derive(Debug, Default)]

@@ -2,14 +2,16 @@
 //! asked of smaps_rollup only when a maximum may move, and within a budget, because that read holds up the
 //! process it reads. Pure: the caller reads what [`MemoryAccount::wants`] asks for.
 
-use super::sharing::{MemoryReading, Rolled, Sums, Union, Verified, over_scopes};
+use super::sharing::{
+    COMBINED, DESCENDANTS, MAIN, MemoryReading, Rolled, Sums, Union, Verified, over_scopes,
+};
 
 /// Share of one core that rollups may take, and what they may take at the start.
 const BUDGET_SHARE: f64 = 0.01;
 const BUDGET_START_NS: u64 = 40_000_000;
 /// Passes over forked copies are this many times their own cost apart.
 const COPIES_SPACING: u64 = 10;
-/// Whoever measures a block of a few milliseconds should not pay for a split that nobody can have changed.
+/// No pass before this: blocks of a few milliseconds should not pay for a split that cannot have changed.
 const FIRST_PASS_NS: u64 = 10_000_000;
 /// One process is never held for longer than this by one read.
 const LONGEST_READ_NS: u64 = 20_000_000;
@@ -17,10 +19,6 @@ const LONGEST_READ_NS: u64 = 20_000_000;
 const LONGEST_SPLIT_READ_NS: u64 = 2_000_000;
 /// A process above this size without a rollup leaves a pass incomplete.
 const NEGLIGIBLE_BYTES: u64 = 1 << 20;
-
-const MAIN: usize = 0;
-const DESCENDANTS: usize = 1;
-const COMBINED: usize = 2;
 
 /// Resident memory of a scope at one tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ const FAULT_AROUND_BYTES: u64 = 64 * 1024;
 /// Anonymous memory grows by one page with each fault; huge pages are counted apart.
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
-/// Moments that are kept apart; beyond it two are taken for one that is worse than both.
+/// At most this many moments are kept; beyond that, two are merged into one that is at least as bad as both.
 const MAX_MOMENTS: usize = 64;
 
 /// The most that a process held: memory that counts as its own, and mapped files and shared memory that others may map as
@@ -19,7 +19,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of `total_bytes`, as far as they go round.
+    /// Splits `total_bytes`; files are at most the whole.
     pub(crate) fn of(total_bytes: u64, file_bytes: u64) -> Parts {
         let file_bytes = file_bytes.min(total_bytes);
         Parts { own_bytes: total_bytes - file_bytes, file_bytes }
@@ -224,9 +224,9 @@ pub(crate) struct AtTheEnd {
 /// The upper bound of one scope.
 #[derive(Debug, Default)]
 pub(crate) struct Peaks {
-    /// The moments that may turn out the worst: none is at most another in all respects.
+    /// A Pareto front: the moments of which none is at most another in all respects. One of them turns out the worst.
     moments: Vec<Moment>,
-    /// Those of the last interval: processes that ended unseen later may have lived in it.
+    /// Moments of the last interval. A process that ended unseen in the next one may have lived in it.
     pending: Vec<Moment>,
 }
 

@@ -24,6 +24,13 @@ impl Waited {
     }
 }
 
+/// What a process had waited for at the end of the last two ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WaitedAtTicks {
+    pub last_tick: Waited,
+    pub tick_before: Waited,
+}
+
 /// The counters of one process as they were last read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProcessReading {

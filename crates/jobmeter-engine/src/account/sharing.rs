@@ -156,15 +156,20 @@ impl Rolled {
     }
 }
 
-/// Main, descendants, combined.
+/// The places of the scopes in what [`over_scopes`] returns.
+pub(crate) const MAIN: usize = 0;
+pub(crate) const DESCENDANTS: usize = 1;
+pub(crate) const COMBINED: usize = 2;
+
+/// Sums over the processes of each scope.
 pub(crate) fn over_scopes<S: Default + Copy>(
     readings: &[MemoryReading],
     take: fn(&mut S, &MemoryReading),
 ) -> [S; 3] {
     let mut all = [S::default(); 3];
     for reading in readings {
-        take(&mut all[if reading.is_main { 0 } else { 1 }], reading);
-        take(&mut all[2], reading);
+        take(&mut all[if reading.is_main { MAIN } else { DESCENDANTS }], reading);
+        take(&mut all[COMBINED], reading);
     }
     all
 }

@@ -57,13 +57,13 @@ impl Meter {
         self.assemble(info, verdict, Limits::default(), figures, wall_ns, self.overhead())
     }
 
-    /// The last word. The caller has taken the last tick; sinks have the settled values when this returns.
+    /// Ends the run. The caller has taken the last tick; the sinks have the settled values when this returns.
     pub fn finish(&mut self, info: &RunInfo, ending: Ending) -> Summary {
         let settled = self.settle(ending);
         self.sum_up(info, settled)
     }
 
-    /// The part of the end that cannot wait: counters are settled and told to the sinks, sources are closed.
+    /// The part of the end that cannot wait: settles the counters, hands them to the sinks and closes the sources.
     pub fn settle(&mut self, ending: Ending) -> Settled {
         let wall_ns = ending.ended_ns.saturating_sub(self.clock.started_ns);
         self.end_events();
@@ -72,7 +72,7 @@ impl Meter {
         let (main, combined) = self.accounts();
         let evidence = self.cpu_evidence(combined);
         let mut cpu = evidence.settle();
-        // The group has counted the time of who left the tree; their other counters are as last read.
+        // The group has counted the time of processes that left the tree; their other counters are as last read.
         cpu.accounts_are_short |= self.tree.groups.are_all && evidence.has_hole;
         self.counters.accounts_are_short = cpu.accounts_are_short;
         let signs = CounterSigns {
@@ -130,7 +130,7 @@ impl Meter {
         }
     }
 
-    /// The part of the end that can: nothing is read any more.
+    /// Builds the summary. No I/O; may run later.
     pub fn sum_up(&mut self, info: &RunInfo, settled: Settled) -> Summary {
         let Settled { ending, wall_ns, signs, extras, overhead } = settled;
         let mut figures = self.out.sums.figures(self.divisors(info, wall_ns));
@@ -159,7 +159,7 @@ impl Meter {
     fn emit_settled(&mut self, main: Option<Account>, combined: Account, signs: &CounterSigns, wall_ns: u64) {
         let shown_ns = self.out.row.get(Scope::Combined, Metric::CpuNs);
         let whole = signs.cpu.whole(combined, shown_ns);
-        // Without a child ever, main is the whole: sources that differ by nanoseconds make no descendants.
+        // Where main never had a child it is the whole job; sources that differ by nanoseconds must not show descendants.
         let shares = match main {
             Some(_) if self.was_alone() => Some((whole, whole.since(&whole))),
             main => main.map(|main| share_out(&whole, main)),

@@ -57,7 +57,7 @@ impl Meter {
             // One that began to ignore them since the last tick may have waited for this one before, as the first process
             // of a PID namespace does that is about to end.
             ignores_children: parent.ignores_children && parent.ignored_children_before,
-            waited_before: parent.waited_before[0],
+            waited_before: parent.waited_at.last_tick,
         });
         let ledger = &mut self.counters.ledger;
         ledger.note_departure(&reading, parent.as_ref(), fate);

@@ -3,10 +3,11 @@
 mod children;
 mod queue_wait;
 mod readings;
+mod threads;
 
 pub use children::{read_children_of, read_thread_children};
 
-use crate::account::reading::Waited;
+use crate::account::reading::WaitedAtTicks;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::{io, smaps, stat, statm, status};
 use crate::linux::sys;
@@ -17,18 +18,23 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Whether a process is still there after a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
+    /// It was read.
     Here,
+    /// It was reaped, or its pid belongs to another process by now.
     Gone,
 }
 
 /// Clock ticks of `/proc/PID/stat`, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
+    /// One clock tick.
     pub tick_ns: u64,
+    /// One page.
     pub page_bytes: u64,
 }
 
 impl Scale {
+    /// As the C library tells it.
     pub fn of_this_machine() -> Scale {
         Scale {
             tick_ns: 1_000_000_000 / sys::sysconf(libc::_SC_CLK_TCK).max(1),
@@ -37,43 +43,51 @@ impl Scale {
     }
 }
 
-/// CPU time that no process has used.
+/// Stands for "never read" in the fields that keep the CPU time at a read.
 const NEVER: u64 = u64::MAX;
 
-/// Of who has not run, the list of children is read this often all the same.
+/// The list of children of an idle process is read again at most this often.
 const IDLE_CHILDREN_PERIOD_NS: u64 = 1_000_000_000;
 
-/// A page cannot be copied on write in less.
+/// The shortest time in which a page can be copied on write.
 const SHORTEST_FAULT_NS: u64 = 200;
 
 /// What a rollup said, and what it cost to ask.
 #[derive(Debug, Clone, Copy)]
 pub struct RollupReading {
+    /// What it said.
     pub rollup: smaps::Rollup,
+    /// CPU time that reading it took.
     pub cost_ns: u64,
 }
 
+/// One process and what was last read of it. More fields than we like, and flat on purpose: `stat`, `statm`, `io` and
+/// `status` each update several of them, and every tick walks over the fields of thousands of processes.
 pub struct Process {
     proc: ProcRoot,
+    /// Pid and start time.
     pub id: ProcessId,
     /// In the order in which members were found, parents before their children; 0 before that.
     pub serial: u64,
+    /// Whether it is the process that was started or attached to.
     pub is_main: bool,
+    /// Of the process that is its parent now.
     pub parent_pid: i32,
-    /// The command name has changed since it was last told.
+    /// The command name has changed since it was last reported.
     pub is_renamed: bool,
-    /// Since the last full tick it has become another program, as far as its name tells, and what it was seen to hold
-    /// before: its mark does not tell of that.
+    /// Whether its name says that it has called exec since the last full tick, and the most that it was seen to hold
+    /// before. Exec resets the high-water mark, so the mark does not cover that memory.
     has_execed: bool,
     before_exec_bytes: u64,
-    /// Last `stat`; for leaves it is up to one slow period old.
+    /// Last `stat`. Of a process without children it may be one slow period old.
     pub stat: stat::Stat,
     /// Own CPU time by the process CPU clock, every tick.
     pub cpu_ns: u64,
+    /// As of the last `statm`.
     pub rss_bytes: u64,
     /// File-backed and shared-memory part of `rss_bytes`.
     pub rss_file_bytes: u64,
-    /// Between vfork and exec it lives in its parent's memory: none of that is its own.
+    /// Between vfork and exec it runs in its parent's address space: none of that memory is its own.
     borrows_memory: bool,
     /// Anonymous memory when first seen: what a forked copy shares with its parent.
     pub anon_at_birth_bytes: u64,
@@ -83,6 +97,7 @@ pub struct Process {
     pub hosts_meter: bool,
     /// The last read of its bytes was refused (another user's process), although it was there.
     pub io_is_refused: bool,
+    /// The highest resident size that is known: the kernel's mark, or what a tick saw.
     pub peak_rss_bytes: u64,
     /// The high-water mark at the moment of attaching: older than the run.
     pub peak_rss_before_bytes: u64,
@@ -93,33 +108,38 @@ pub struct Process {
     min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
-    /// It was a zombie at the last full tick: its memory has been bounded for the last time.
+    /// It was a zombie at the last full tick, which has bounded its memory for the last time.
     is_end_bounded: bool,
     /// Page faults of the children it has waited for, also when read apart from `stat`.
     pub waited_faults: u64,
+    /// As of the last `status`; `None` where that does not tell.
     pub swap_bytes: Option<u64>,
     /// Resident shared memory as of the last `status`.
     pub shared_memory_bytes: u64,
+    /// Voluntary and involuntary, of the main thread.
     pub switches: Option<(u64, u64)>,
+    /// It ignores SIGCHLD: the kernel reaps its children into nobody's account.
     pub ignores_children: bool,
     /// It did so at the end of the tick before.
     pub ignored_children_before: bool,
+    /// The last one, where any was read.
     pub rollup: Option<RollupReading>,
+    /// It was seen with a child.
     pub has_had_children: bool,
-    /// What it had waited for at the end of the last tick and of the one before, to see whether exited children were
-    /// added to it.
-    pub(crate) waited_before: [Waited; 2],
-    /// They were read after the end: nothing in them can change any more.
+    /// What it had waited for at the end of the last two ticks, to see whether exited children were added to it.
+    pub(crate) waited_at: WaitedAtTicks,
+    /// Its counters were read after it had ended: they cannot change any more.
     pub is_final: bool,
     /// When `stat`, `io` and `status` were last read.
     pub slow_at_ns: u64,
-    /// CPU time when `stat`, and when all three, were last read: who has not run since has nothing new to tell.
+    /// CPU time when `stat`, and when all three, were last read: while it stays the same, there is nothing new to read.
     cpu_at_stat_ns: u64,
     cpu_at_slow_ns: u64,
     cpu_at_children_ns: u64,
     children_at_ns: u64,
     /// Minor faults at the last rollup.
     faults_at_rollup: u64,
+    /// When the children of its other threads were last looked for.
     pub threads_scanned_at_ns: u64,
     /// The kernel offers `task/TID/children`.
     has_children_list: bool,
@@ -202,7 +222,7 @@ impl Process {
             ignored_children_before: false,
             rollup: None,
             has_had_children: false,
-            waited_before: [Waited::default(); 2],
+            waited_at: WaitedAtTicks::default(),
             is_final: false,
             slow_at_ns: 0,
             cpu_at_stat_ns: NEVER,
@@ -231,7 +251,7 @@ impl Process {
         }
     }
 
-    /// Nobody lives without any memory: it has just given it back, and is about to be a zombie or another program.
+    /// Whether it has resident memory. Without any it is between giving its memory back and exec or its end.
     pub fn shows_memory(&self) -> bool {
         self.rss_bytes > 0 || self.borrows_memory
     }
@@ -254,15 +274,15 @@ impl Process {
         files.into_iter().flatten().count() as u64
     }
 
-    /// What was read stays; what is read later is not kept open.
+    /// Closes the kept descriptors. Figures that were read stay; later reads open their file each time.
     pub fn close_files(&mut self) {
         self.keeps_all = false;
         (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
         (self.io_file, self.status_file, self.queue.file) = (None, None, None);
     }
 
-    /// Whether its CPU clock has not moved since it was last read: then nothing of it has changed by its own doing. A clock
-    /// of exactly the same value under the same pid is that of the same process.
+    /// Whether its CPU clock has not moved since it was last read, so that it cannot have changed anything itself. A clock
+    /// with exactly the same value under the same pid belongs to the same process.
     pub fn is_idle(&self) -> bool {
         sys::process_cpu_ns(self.id.pid) == Some(self.cpu_ns)
     }
@@ -305,6 +325,7 @@ impl Process {
         self.proc.read(self.id.pid, "statm", buffer)
     }
 
+    /// Reads `stat`, and says whether it is still the same process.
     pub fn read_stat(&mut self, buffer: &mut [u8]) -> Presence {
         let read = match &self.stat_file {
             Some(file) => sys::pread(file.as_raw_fd(), buffer, 0),
@@ -318,7 +339,7 @@ impl Process {
         if stat.start_ticks != self.id.start_ticks {
             return Presence::Gone;
         }
-        // Left alone with the memory of a parent that is gone, it is its own.
+        // The vfork parent exited: the child now owns the address space.
         self.borrows_memory &= stat.parent_pid == self.parent_pid;
         self.parent_pid = stat.parent_pid;
         let is_renamed = stat.name != self.stat.name;
@@ -329,7 +350,7 @@ impl Process {
             self.has_execed = true;
         }
         if was_copy {
-            // It has become a program of its own; the memory it had before was its parent's.
+            // It has called exec; the memory that it had before was shared with its parent.
             self.borrows_memory = false;
             self.peak_rss_bytes = 0;
         }
@@ -344,12 +365,12 @@ impl Process {
         self.cpu_at_stat_ns != self.cpu_ns
     }
 
-    /// `io` and `status` may, its high-water mark among them.
+    /// `io` and `status`, which has the high-water mark, may say something new.
     pub fn is_slow_old(&self) -> bool {
         self.cpu_at_slow_ns != self.cpu_ns
     }
 
-    /// Something happened to it without its doing: its parent ended.
+    /// Makes the next tick read it although it has not run: its parent ended.
     pub fn expect_news(&mut self) {
         self.cpu_at_stat_ns = NEVER;
         self.cpu_at_slow_ns = NEVER;
@@ -362,7 +383,7 @@ impl Process {
         }
     }
 
-    /// The dearer reads: stat, io, status.
+    /// The more expensive reads: stat, io, status.
     pub fn read_slow(&mut self, now_ns: u64, buffer: &mut [u8]) -> Presence {
         let presence = self.read_stat(buffer);
         if presence == Presence::Here {
@@ -384,14 +405,14 @@ impl Process {
                 self.io = read.or(self.io);
                 self.io_is_refused = false;
             }
-            // Gone is no refusal, and a shortage of descriptors passes.
+            // A process that is gone has refused nothing, and a shortage of descriptors is temporary.
             Err(error) => {
                 self.io_is_refused |= error.raw_os_error() != Some(libc::ESRCH) && !sys::is_shortage(&error);
             }
         }
         if self.is_final {
-            // Of what has ended only the parent's account tells more, but that main let the kernel discard children
-            // which no tick has seen is still to be read here.
+            // A zombie's status says nothing new about itself. It still shows whether main ignored SIGCHLD, which matters
+            // for children that no tick has seen.
             let text = self.is_main.then(|| read_kept(&mut self.status_file, keep, at, "status", buffer));
             if let Some(Ok(text)) = text {
                 self.ignores_children |= status::parse(text).ignores_children;
@@ -420,49 +441,8 @@ impl Process {
         self.queue.last_ns.map(|_| std::mem::take(&mut self.queue.grown_ns))
     }
 
-    /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
-    pub fn follow_living_thread(&mut self, buffer: &mut [u8]) {
-        let mut other = None;
-        let listed = self.proc.list_threads(self.id.pid, buffer, |tid| {
-            if tid != self.id.pid {
-                other = Some(tid);
-            }
-        });
-        if listed.is_ok()
-            && let Some(tid) = other
-        {
-            self.statm_file = self.proc.open_task(self.id.pid, tid, "statm").ok();
-            self.statm_is_of_thread = true;
-        }
-    }
-
-    /// Bytes moved by the threads that live now; children excluded, exited threads missing.
-    pub fn read_own_io(&self, buffer: &mut [u8]) -> Option<io::Io> {
-        let meters_chars = if self.hosts_meter { sys::bytes_read() } else { 0 };
-        let mut total = io::Io::default();
-        let mut tids = [0i32; 256];
-        let mut count = 0;
-        let listed = self.proc.list_threads(self.id.pid, buffer, |tid| {
-            if count < tids.len() {
-                tids[count] = tid;
-                count += 1;
-            }
-        });
-        listed.ok()?;
-        for tid in &tids[..count] {
-            let file = self.proc.open_task(self.id.pid, *tid, "io").ok()?;
-            let length = sys::pread(file.as_raw_fd(), buffer, 0).ok()?;
-            let own = io::parse(&buffer[..length])?;
-            total.read_chars_bytes += own.read_chars_bytes;
-            total.write_chars_bytes += own.write_chars_bytes;
-            total.read_storage_bytes += own.read_storage_bytes;
-            total.write_storage_bytes += own.write_storage_bytes;
-        }
-        Some(total.without_read_chars(meters_chars))
-    }
-
-    /// Whether it may have children that we do not know. To fork takes time; but a child may also come from
-    /// one that it has, or be an orphan that is handed over.
+    /// Whether it may have children that we do not know: it has run since the list was read, or a descendant of it has,
+    /// whose orphans are handed over to it.
     pub fn may_have_new_children(&self, now_ns: u64, somebody_ran: bool) -> bool {
         self.cpu_at_children_ns != self.cpu_ns
             || (self.has_had_children && somebody_ran)
@@ -478,7 +458,8 @@ impl Process {
         }
     }
 
-    /// Dear, within the budget of the caller. The descriptor cannot be kept: it binds one address space.
+    /// Expensive: the caller keeps a budget. The descriptor cannot be kept, because it belongs to one address space and
+    /// exec replaces that.
     pub fn read_rollup(&mut self, buffer: &mut [u8]) -> Option<u64> {
         let began_ns = sys::thread_cpu_ns();
         let length = self.proc.read(self.id.pid, "smaps_rollup", buffer).ok()?;
@@ -489,12 +470,13 @@ impl Process {
         Some(cost_ns)
     }
 
+    /// Whether it has ended and was not reaped yet.
     pub fn is_zombie(&self) -> bool {
         self.rss_bytes == 0 && self.stat.state == b'Z'
     }
 }
 
-/// Without a descriptor to look with, a process is taken to be where it was.
+/// A read that failed for want of a descriptor says nothing: the process is taken to be there still.
 fn presence_after(error: &std::io::Error) -> Presence {
     if sys::is_shortage(error) { Presence::Here } else { Presence::Gone }
 }

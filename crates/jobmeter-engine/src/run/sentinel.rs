@@ -8,7 +8,7 @@ use crate::linux::proc::scan::lines;
 use crate::linux::proc::status::hex_mask;
 use std::time::Duration;
 
-/// Senders that address each process in turn need a moment to reach the next one.
+/// A sender that signals the processes of a group one by one needs this long to reach the next one.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Signals by number, as the kernel's masks show them.
@@ -38,7 +38,7 @@ impl SignalSet {
         self.0 >> (signal - 1) & 1 == 1
     }
 
-    /// Takes `signal` out; whether it was there.
+    /// Removes `signal`; returns whether it was in the set.
     pub(crate) fn take(&mut self, signal: i32) -> bool {
         let had = self.has(signal);
         self.0 &= !(1 << (signal - 1));
@@ -100,8 +100,8 @@ impl Sentinel {
         SignalSet(mask.unwrap_or(0))
     }
 
-    /// Ends it without waiting, for a program that is about to end itself: to wait would cost a turn of the scheduler.
-    /// It goes by itself and is reaped by whoever takes our orphans.
+    /// Kills it without waiting for its end, for a program that is about to exit: waiting would cost a turn of the
+    /// scheduler. Whoever our orphans are reparented to reaps it.
     pub(crate) fn abandon(self) {
         self.end();
         // The stack stays: the sentinel may still be on its way to its first system call.

@@ -19,7 +19,7 @@ use std::os::fd::{AsRawFd, RawFd};
 /// Events recorded per run for processes that no tick sampled; further processes are only counted.
 const MAX_SHORT_EVENTS: u32 = 100_000;
 
-/// Processes that have ended but not gone are looked at, at most so many per call.
+/// At most this many zombies are read per call.
 const MAX_LOOKS: u32 = 64;
 
 /// `PF_EXITING` of the flags in `stat`.
@@ -43,10 +43,10 @@ pub(crate) struct Follower {
     /// Members that a tick sampled before their fork record was read, with the time of that tick.
     unannounced: Vec<(i32, u64)>,
     unsampled_reaps: Vec<UnsampledReap>,
-    /// A living process has no records in the ring.
+    /// The ring misses the records of some living process.
     is_blind: bool,
     has_warned: bool,
-    /// Losses after which the lives were gone through.
+    /// The count of lost records at the last sweep for processes that are gone.
     swept_lost: u64,
 }
 
@@ -60,7 +60,7 @@ enum Remains {
     Leaving {
         start_ticks: u64,
     },
-    /// It goes on, out of sight: it took on rights that we may not watch.
+    /// It lives on without records: it changed to rights that we may not watch.
     Alive,
 }
 
@@ -95,7 +95,7 @@ impl Follower {
         self.ring.as_raw_fd()
     }
 
-    /// Empties the ring, to be looked at later: it is small, and a tick over thousands of processes is long.
+    /// Copies the records out of the ring for later: the ring is small, and a tick over thousands of processes takes long.
     pub(crate) fn collect(&mut self) {
         self.ring.collect();
     }
@@ -155,17 +155,17 @@ impl Meter {
         }
     }
 
-    /// Those that main has forked before the ring was there. Whether they are all: nobody has come and gone.
+    /// Takes up the children that main forked before the ring was opened. Returns whether no child can have been missed.
     fn look_back(&mut self, lives: &mut Lives) -> bool {
         let proc = self.tree.proc;
         let Some((main, buffer)) = self.tree.get_mut(self.main_pid()) else { return false };
         let main_pid = main.id.pid;
         let mut children = Vec::new();
         read_thread_children(proc, main_pid, main_pid, buffer, &mut |pid| children.push(pid));
-        // Read after the list: a child that was not yet waited for by now was in it.
+        // Read after the list: a child that has not been waited for by now was in the list.
         let is_here = main.read_stat(buffer) == Presence::Here;
         if let Some(life) = lives.get_mut(main_pid) {
-            // It may have become its command before the ring was there.
+            // It may have called exec before the ring was opened.
             life.name = main.stat.name;
         }
         if !is_here || main.has_waited() {
@@ -195,12 +195,12 @@ impl Meter {
     }
 
     pub(crate) fn events_are_complete(&self) -> bool {
-        // What others start for the job is not followed from its beginning.
+        // Processes that others start for the job are not followed from their beginning.
         self.tree.groups.watched.is_empty()
             && self.witnesses.follower.as_ref().is_some_and(|follower| follower.is_complete())
     }
 
-    /// Takes what the ring has to say.
+    /// Takes the records of the ring into account.
     pub(crate) fn follow_events(&mut self, is_last: bool) {
         let Some(mut follower) = self.witnesses.follower.take() else { return };
         let mut batch = std::mem::take(&mut follower.batch);
@@ -215,7 +215,7 @@ impl Meter {
                     follower.ended.push(pid);
                     let scale = self.tree.scale;
                     if let Some((process, buffer)) = self.tree.get_mut(pid) {
-                        // Still a zombie? Then these are its last figures.
+                        // While it is a zombie its last figures can be read.
                         process.read_fast(scale, buffer);
                     }
                 }
@@ -322,7 +322,7 @@ impl Meter {
             && let Some(parent) = self.tree.get(life.parent_pid)
         {
             // Its record comes some time after its end: its parent may have been read since.
-            let waited_before = parent.waited_before[1];
+            let waited_before = parent.waited_at.tick_before;
             let (id, ignores_children) = (parent.id, parent.ignores_children);
             let parent = Parent { id, ignores_children, waited_before };
             self.counters.ledger.note_unread_departure(&parent);
@@ -381,7 +381,7 @@ impl Meter {
         }
     }
 
-    /// The tree has let `pid` go: when it ended, where the ring knows.
+    /// The tree has removed `pid`: returns when it ended, where the ring knows.
     pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> Option<u64> {
         let follower = self.witnesses.follower.as_mut()?;
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
@@ -406,7 +406,7 @@ impl Meter {
         let (lives, is_blind) = (&mut follower.lives, &mut follower.is_blind);
         for pid in follower.ended.drain(..) {
             let Some((process, buffer)) = tree.get_mut(pid) else { continue };
-            // Looked at, not kept: its children were read earlier in this tick, and what it has waited for since
+            // This reading is not kept: its children were read earlier in this tick, and those that it has waited for since
             // would count twice.
             let stat = proc.stat(pid, buffer).filter(|stat| stat.start_ticks == process.id.start_ticks);
             if stat.is_some_and(|stat| stat.state != b'Z' && stat.flags & EXITING == 0) {

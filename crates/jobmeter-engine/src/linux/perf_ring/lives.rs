@@ -8,15 +8,15 @@ use std::collections::HashMap;
 pub(super) struct Life {
     /// `None` while only a tick has sampled the process and its fork record was not read yet.
     pub(super) fork_ns: Option<u64>,
-    /// Set until the tree lets a member go, or the parent of another has waited for it.
+    /// When it ended. Kept until the tree removes a member, or until the parent of another process has waited for it.
     pub(super) end_ns: Option<u64>,
     pub(super) parent_pid: i32,
     threads: u32,
     pub(super) name: [u8; 16],
-    /// Its start is in the record.
+    /// Its start has been written to the record.
     pub(super) is_recorded: bool,
     pub(super) has_forked: bool,
-    /// Read when it had ended and was not yet gone.
+    /// CPU time, read while it was a zombie.
     pub(super) last_cpu_ns: Option<u64>,
     /// 0 while unknown.
     pub(super) start_ticks: u64,
@@ -29,7 +29,7 @@ impl Life {
     }
 }
 
-/// A process that a tick cannot show: it left before, or was not found yet.
+/// A process that a tick cannot show: it ended before the tick, or the tick has not found it yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// 0 for one of which only the number is known.
@@ -62,14 +62,14 @@ pub(super) struct Lives {
     pub(super) thread_births: u64,
     /// Processes that the tree let go before their last records came, and until when those are theirs.
     let_go: Vec<(i32, u64)>,
-    /// Those that left since the last call of [`Lives::take_passed`].
+    /// Processes that ended since the last call of [`Lives::take_passed`].
     passed: Vec<Passed>,
-    /// Processes among `passed` that were folded into a count: so many lived together at most.
+    /// How many more ended and are kept as a count only: at most this many lived together.
     folded: u64,
     taken_until_ns: u64,
 }
 
-/// No program gets from exec to its end in less: it has to be mapped and entered.
+/// The shortest time from exec to exit: the program has to be mapped and entered.
 const SHORTEST_PROGRAM_NS: u64 = 30_000;
 
 /// Lives that passed are folded into a count at this many.
@@ -121,7 +121,7 @@ impl Lives {
         self.by_pid.remove(&pid)
     }
 
-    /// The tree has let a process go at `now_ns`; records of it up to then mean nothing new.
+    /// The tree has removed a process at `now_ns`; records of it up to then are of that process and say nothing new.
     pub(super) fn let_go(&mut self, pid: i32, now_ns: u64) -> Option<Life> {
         let life = self.by_pid.remove(&pid)?;
         if life.end_ns.is_none() || life.fork_ns.is_none() {

@@ -1,8 +1,8 @@
 //! Starts, names and ends of processes as the kernel tells them: records in a ring shared with it, for
 //! processes too short to be sampled by a tick. An extra, never required. Where the user may watch whole CPUs
 //! (CAP_PERFMON, or a low `kernel.perf_event_paranoid`), the job does not notice; elsewhere the job's tree
-//! inherits an event per CPU, which makes its forks dearer and the first such event of the machine
-//! slow to open.
+//! inherits an event per CPU, which makes its forks more expensive; the first such event of the machine is slow
+//! to open.
 
 mod cpu_ring;
 mod follow;
@@ -28,7 +28,7 @@ const SETTLING_NS: u64 = 100_000;
 
 pub struct PerfRing {
     cpus: Vec<CpuRing>,
-    /// One descriptor for all: edge-triggered, since an event whose processes are gone hangs up for ever.
+    /// An epoll of all rings. Edge-triggered, because an event whose processes are gone reports a hang-up for ever.
     wake: OwnedFd,
     /// Records that are younger than the last horizon.
     waiting: Vec<Record>,
@@ -82,7 +82,7 @@ impl PerfRing {
         }
     }
 
-    /// Moves the records that have settled to `out`, in the order of their times; returns the time up to which
+    /// Moves the records that are old enough to `out`, in the order of their times; returns the time up to which
     /// all records were taken. `is_last` takes the youngest too.
     fn take(&mut self, is_last: bool, out: &mut Vec<Record>) -> u64 {
         let horizon_ns = if is_last { u64::MAX } else { sys::monotonic_ns().saturating_sub(SETTLING_NS) };

@@ -10,58 +10,87 @@ use std::path::{Path, PathBuf};
 /// One reading; every figure is `None` where its file or line is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemReading {
+    /// All cores together.
     pub cpu: Option<CpuTicks>,
     /// Busy ticks by core number; an offline core is missing.
     pub cores: Vec<(u32, CpuTicks)>,
+    /// Processes and threads that were started since boot.
     pub forks: Option<u64>,
+    /// Levels of memory.
     pub memory: Memory,
+    /// Load of the last minute, in thousandths.
     pub load1_milli: Option<u64>,
     /// Processes and threads that exist, from loadavg.
     pub tasks: Option<u64>,
+    /// Time in which some task waited for a core.
     pub psi_cpu_some_us: Option<u64>,
+    /// Time in which some, and in which all tasks waited for memory.
     pub psi_memory_us: (Option<u64>, Option<u64>),
+    /// Time in which some, and in which all tasks waited for storage.
     pub psi_io_us: (Option<u64>, Option<u64>),
+    /// Block devices.
     pub disks: Vec<Traffic>,
+    /// Network interfaces.
     pub networks: Vec<Traffic>,
 }
 
 /// Clock ticks since boot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTicks {
+    /// Programs, those with a lower priority included.
     pub user: u64,
+    /// The kernel, interrupts included.
     pub system: u64,
+    /// Nothing to do.
     pub idle: u64,
+    /// Nothing to do, and a task waits for storage.
     pub iowait: u64,
+    /// Taken by the hypervisor.
     pub steal: u64,
 }
 
 impl CpuTicks {
+    /// All that is neither idle nor waiting for I/O.
     pub fn busy(&self) -> u64 {
         self.user + self.system
     }
 }
 
+/// Levels of the machine's memory; `None` where a line is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
+    /// `MemTotal`.
     pub total_bytes: Option<u64>,
+    /// `MemFree`.
     pub free_bytes: Option<u64>,
+    /// `MemAvailable`.
     pub available_bytes: Option<u64>,
+    /// `Buffers`.
     pub buffers_bytes: Option<u64>,
+    /// `Cached`.
     pub cached_bytes: Option<u64>,
     /// Shared memory: tmpfs, memfd, System V and shared anonymous mappings, mapped or not.
     pub shared_memory_bytes: Option<u64>,
+    /// `SReclaimable`.
     pub reclaimable_bytes: Option<u64>,
+    /// `Active`.
     pub active_bytes: Option<u64>,
+    /// `Inactive`.
     pub inactive_bytes: Option<u64>,
+    /// `SwapTotal`.
     pub swap_total_bytes: Option<u64>,
+    /// `SwapFree`.
     pub swap_free_bytes: Option<u64>,
 }
 
 /// Bytes in (read, received) and out (written, sent) of a device since boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traffic {
+    /// The kernel's name for it.
     pub name: String,
+    /// Read or received.
     pub in_bytes: u64,
+    /// Written or sent.
     pub out_bytes: u64,
     /// Counted in the machine's sum: whole disks, not partitions; interfaces other than loopback.
     pub in_sum: bool,
@@ -70,23 +99,54 @@ pub struct Traffic {
 /// The open descriptors and the last reading.
 pub struct SystemProbe {
     /// Opened by the first reading of all. None of them is kept where descriptors are few.
-    files: Option<[Option<OwnedFd>; 8]>,
+    files: Option<[Option<OwnedFd>; Source::ALL.len()]>,
     keeps_files: bool,
     buffer: Vec<u8>,
+    /// As last read.
     pub reading: SystemReading,
     root: PathBuf,
 }
 
-const FILES: [&str; 8] = [
-    "proc/stat",
-    "proc/meminfo",
-    "proc/loadavg",
-    "proc/diskstats",
-    "proc/net/dev",
-    "proc/pressure/cpu",
-    "proc/pressure/memory",
-    "proc/pressure/io",
-];
+/// A file of the machine, in the order in which they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Stat,
+    Memory,
+    Load,
+    Disks,
+    Networks,
+    PressureCpu,
+    PressureMemory,
+    PressureIo,
+}
+
+impl Source {
+    const ALL: [Source; 8] = [
+        Source::Stat,
+        Source::Memory,
+        Source::Load,
+        Source::Disks,
+        Source::Networks,
+        Source::PressureCpu,
+        Source::PressureMemory,
+        Source::PressureIo,
+    ];
+
+    fn open(self, root: &Path) -> Option<OwnedFd> {
+        let path = match self {
+            Source::Stat => "proc/stat",
+            Source::Memory => "proc/meminfo",
+            Source::Load => "proc/loadavg",
+            Source::Disks => "proc/diskstats",
+            Source::Networks => "proc/net/dev",
+            Source::PressureCpu => "proc/pressure/cpu",
+            Source::PressureMemory => "proc/pressure/memory",
+            Source::PressureIo => "proc/pressure/io",
+        };
+        let path = CString::new(root.join(path).into_os_string().into_encoded_bytes()).ok()?;
+        sys::open_read(&path).ok()
+    }
+}
 
 impl SystemProbe {
     /// `root` is `/`, or a fake root in tests.
@@ -107,23 +167,18 @@ impl SystemProbe {
         self.buffer = Vec::new();
     }
 
+    /// Whether everything was read at least once.
     pub fn was_read(&self) -> bool {
         self.files.is_some()
     }
 
     /// Reads only what one reading alone can tell: memory and load.
     pub fn read_levels(&mut self) {
-        for (path, parse) in [
-            (
-                FILES[1],
-                (|text, reading| reading.memory = parse_meminfo(text)) as fn(&[u8], &mut SystemReading),
-            ),
-            (FILES[2], parse_loadavg),
-        ] {
-            let file = open(&self.root, path);
+        for source in [Source::Memory, Source::Load] {
+            let file = source.open(&self.root);
             let text = file.and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok());
             if let Some(text) = text {
-                parse(text, &mut self.reading);
+                take(source, text, &self.root, &mut self.reading);
             }
         }
     }
@@ -132,37 +187,42 @@ impl SystemProbe {
     pub fn read(&mut self) {
         let files = self.files.get_or_insert_with(|| {
             self.keeps_files = descriptors::spare_one().is_ok();
-            if self.keeps_files { FILES.map(|path| open(&self.root, path)) } else { Default::default() }
+            if self.keeps_files {
+                Source::ALL.map(|source| source.open(&self.root))
+            } else {
+                Default::default()
+            }
         });
         let mut reading = std::mem::take(&mut self.reading);
-        for (index, kept) in files.iter().enumerate() {
-            let opened = if self.keeps_files { None } else { open(&self.root, FILES[index]) };
+        for (source, kept) in Source::ALL.into_iter().zip(files.iter()) {
+            let opened = if self.keeps_files { None } else { source.open(&self.root) };
             let file = kept.as_ref().or(opened.as_ref());
             let text = file.and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok());
-            let Some(text) = text else { continue };
-            match index {
-                0 => parse_stat(text, &mut reading),
-                1 => reading.memory = parse_meminfo(text),
-                2 => parse_loadavg(text, &mut reading),
-                3 => {
-                    let sys_block = self.root.join("sys/block");
-                    update_traffic(&mut reading.disks, text, parse_disk_line, |name| {
-                        is_whole_disk(&sys_block, name)
-                    });
-                }
-                4 => update_traffic(&mut reading.networks, text, parse_network_line, |name| name != "lo"),
-                5 => reading.psi_cpu_some_us = parse_pressure(text).0,
-                6 => reading.psi_memory_us = parse_pressure(text),
-                _ => reading.psi_io_us = parse_pressure(text),
+            if let Some(text) = text {
+                take(source, text, &self.root, &mut reading);
             }
         }
         self.reading = reading;
     }
 }
 
-fn open(root: &Path, path: &str) -> Option<OwnedFd> {
-    let path = CString::new(root.join(path).into_os_string().into_encoded_bytes()).ok()?;
-    sys::open_read(&path).ok()
+/// What the file `source` says goes into `reading`.
+fn take(source: Source, text: &[u8], root: &Path, reading: &mut SystemReading) {
+    match source {
+        Source::Stat => parse_stat(text, reading),
+        Source::Memory => reading.memory = parse_meminfo(text),
+        Source::Load => parse_loadavg(text, reading),
+        Source::Disks => {
+            let sys_block = root.join("sys/block");
+            update_traffic(&mut reading.disks, text, parse_disk_line, |name| is_whole_disk(&sys_block, name));
+        }
+        Source::Networks => {
+            update_traffic(&mut reading.networks, text, parse_network_line, |name| name != "lo");
+        }
+        Source::PressureCpu => reading.psi_cpu_some_us = parse_pressure(text).0,
+        Source::PressureMemory => reading.psi_memory_us = parse_pressure(text),
+        Source::PressureIo => reading.psi_io_us = parse_pressure(text),
+    }
 }
 
 fn parse_stat(text: &[u8], reading: &mut SystemReading) {

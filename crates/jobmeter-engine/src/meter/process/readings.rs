@@ -3,7 +3,7 @@
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::peaks::{Living, PAGE_BYTES};
-use crate::account::reading::{ProcessReading, Waited};
+use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
 use crate::account::sharing::MemoryReading;
 use crate::linux::proc::stat;
 use crate::linux::sys;
@@ -167,9 +167,10 @@ impl Process {
         }
     }
 
-    /// At the end of a tick: see `waited_before`.
+    /// At the end of a tick: see `waited_at`.
     pub(crate) fn remember_waited(&mut self, scale: Scale) {
         self.ignored_children_before = self.ignores_children;
-        self.waited_before = [self.waited(scale), self.waited_before[0]];
+        self.waited_at =
+            WaitedAtTicks { last_tick: self.waited(scale), tick_before: self.waited_at.last_tick };
     }
 }
