@@ -4,6 +4,7 @@ use jobmeter_record::RecordError;
 use std::fmt;
 use std::path::Path;
 
+/// What went wrong, by the Python exception that the original raises.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompatError {
     /// The arguments match no usage; a word about it where there is one.
@@ -13,7 +14,12 @@ pub enum CompatError {
     /// The operating system refused.
     File(String),
     /// The same, with the number of its error.
-    System { errno: i32, text: String },
+    System {
+        /// The kernel's number.
+        errno: i32,
+        /// The sentence.
+        text: String,
+    },
 }
 
 impl CompatError {

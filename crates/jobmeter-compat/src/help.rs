@@ -3,6 +3,7 @@
 /// The version whose interface this is.
 pub const VERSION: &str = "5.0.1";
 
+/// The usage of the command, in docopt's language.
 pub const USAGE: &str = "\
 Usage:
     gpu-tracker -h | --help
@@ -47,6 +48,7 @@ Options:
     --install-command       Put a command gpu-tracker into the folder, or beside jobmeter; a foreign file is not replaced.
     --uninstall-command     Remove the command that --install-command has put there.";
 
+/// The help text of the command.
 pub fn help() -> String {
     format!("{ABOUT}\n\n{USAGE}\n\n{OPTIONS}")
 }

@@ -9,10 +9,14 @@ use std::time::Duration;
 /// After the command: how long the end waits for a pipe that nobody reads.
 const PIPE_PATIENCE: Duration = Duration::from_secs(2);
 
+/// What a result can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// For people.
     Text,
+    /// For programs.
     Json,
+    /// For Python.
     Pickle,
 }
 
@@ -30,16 +34,22 @@ impl Format {
     }
 }
 
+/// Where a result goes, and as what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
+    /// A file; `None` is standard output.
     pub path: Option<PathBuf>,
+    /// As what.
     pub format: Format,
 }
 
 /// A result in its three forms, made when asked for.
 pub trait Presentable {
+    /// For people.
     fn text(&self) -> String;
+    /// For programs.
     fn json(&self) -> String;
+    /// For Python.
     fn pickle(&self) -> Vec<u8>;
 }
 
@@ -57,6 +67,7 @@ impl Destination {
         out.flush()
     }
 
+    /// Writes the result where it should go.
     pub fn deliver(&self, result: &impl Presentable) -> Result<(), CompatError> {
         let bytes = match self.format {
             Format::Text => result.text().into_bytes(),

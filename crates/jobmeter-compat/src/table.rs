@@ -8,6 +8,7 @@ use crate::number::repr;
 use crate::tree::Node;
 use std::path::Path;
 
+/// Columns of the static data of a tracking file.
 pub const STATIC_COLUMNS: [&str; 9] = [
     "ram_unit",
     "gpu_ram_unit",
@@ -20,6 +21,7 @@ pub const STATIC_COLUMNS: [&str; 9] = [
     "n_expected_gpus",
 ];
 
+/// Columns of the measurements of a tracking file.
 pub const DATA_COLUMNS: [&str; 22] = [
     "main_ram",
     "descendants_ram",
@@ -45,6 +47,7 @@ pub const DATA_COLUMNS: [&str; 22] = [
     "timestamp",
 ];
 
+/// Columns of a sub-tracking file.
 pub const SUB_COLUMNS: [&str; 4] = ["process_id", "code_block_name", "position", "timestamp"];
 
 /// The type of a column, in SQLite's words.
@@ -64,9 +67,12 @@ pub(crate) fn kind(column: &str) -> &'static str {
     }
 }
 
+/// What a tracking file is, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
+    /// Comma-separated values.
     Csv,
+    /// A SQLite database.
     Sqlite,
 }
 

@@ -3,13 +3,20 @@
 use crate::number::{repr, rounded};
 use std::fmt::Write as _;
 
+/// A value as the formats of the originals have them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
+    /// Python's `None`.
     Null,
+    /// A text.
     Text(String),
+    /// A whole number.
     Int(i64),
+    /// A number.
     Float(f64),
+    /// Values in order.
     List(Vec<Node>),
+    /// Values by name, in order.
     Map(Vec<(String, Node)>),
 }
 

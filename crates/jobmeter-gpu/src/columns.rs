@@ -128,6 +128,7 @@ impl Told {
 }
 
 impl Layout {
+    /// The columns that these devices have.
     pub fn new(devices: &[GpuDevice]) -> Layout {
         let selected: Vec<usize> = (0..devices.len()).filter(|&index| devices[index].selected).collect();
         let parent_selected = |device: &GpuDevice| {
@@ -167,6 +168,7 @@ impl Layout {
         self.places.len()
     }
 
+    /// The columns, in their order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }

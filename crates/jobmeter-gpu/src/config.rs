@@ -6,16 +6,21 @@ use jobmeter_engine::linux::elevated::is_elevated;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// Who made a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Brand {
+    /// NVIDIA, by NVML.
     Nvidia,
+    /// AMD, by amdgpu.
     Amd,
+    /// Intel, by i915 and xe.
     Intel,
     /// Any other maker whose DRM driver speaks the common keys.
     Other,
 }
 
 impl Brand {
+    /// The word in options and keys.
     pub fn key(self) -> &'static str {
         match self {
             Brand::Nvidia => "nvidia",
@@ -63,11 +68,14 @@ impl PidView {
     }
 }
 
+/// Which GPUs are watched, and how.
 #[derive(Debug, Clone)]
 pub struct GpuConfig {
+    /// `false` asks no driver at all.
     pub enabled: bool,
     /// NVML to load; else `JOBMETER_NVML_PATH`, else `libnvidia-ml.so.1` from the system.
     pub nvml_path: Option<PathBuf>,
+    /// Of this maker only.
     pub brand: Option<Brand>,
     /// Take these devices only. An empty list is an error.
     pub uuids: Option<Vec<String>>,
@@ -75,6 +83,7 @@ pub struct GpuConfig {
     pub first_of: &'static [Brand],
     /// Where `sys/` and `proc/` are: what `JOBMETER_GPU_ROOT` names, else `/`.
     pub root: PathBuf,
+    /// What the job's environment lets it see.
     pub job_env: JobEnv,
     /// What `JOBMETER_GPU_PIDS` says, else found out.
     pub pid_view: PidView,

@@ -3,14 +3,18 @@
 use crate::config::Brand;
 use std::collections::BTreeMap;
 
+/// What is known of a GPU for as long as it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuDevice {
     /// The driver's UUID (`GPU-…`, `MIG-…`); `pci-ADDRESS` where the driver has none. Unique in a list.
     pub uuid: String,
+    /// Who made it.
     pub brand: Brand,
+    /// As the driver names it.
     pub name: String,
     /// `nvml`, `amdgpu`, `i915`, `xe` …
     pub driver: String,
+    /// Of the driver that told it.
     pub driver_version: Option<String>,
     /// `0000:65:00.0`
     pub pci_id: Option<String>,
@@ -22,6 +26,7 @@ pub struct GpuDevice {
     pub mig_ids: Option<(u32, u32)>,
     /// MIG mode is on: processes live in the instances, not here.
     pub mig_enabled: bool,
+    /// Its memory.
     pub memory_total_bytes: Option<u64>,
     /// Whether the job can see it; `None` where that cannot be told (CUDA's own order of unlike devices).
     pub visible: Option<bool>,
@@ -92,42 +97,61 @@ fn amd_smi_number(name: &str) -> Option<&str> {
     (lengths == [8, 4, 4, 4, 12] && is_hex).then(|| groups[4])
 }
 
-/// What one device said at one moment. Every figure may be missing; [`crate::Failure`] says why.
+/// What one device said at one moment. Every figure may be missing; [`crate::Failure`] says why. As many fields as a driver
+/// has figures: each is asked for by a call of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeviceReading {
     /// Share of time that any kernel ran, over the driver's own last sample period.
     pub busy_ppm: Option<u64>,
     /// Share of time that the memory controller was busy.
     pub memory_busy_ppm: Option<u64>,
+    /// Capacity of its memory.
     pub memory_total_bytes: Option<u64>,
     /// In use by all processes; the driver's own reserve left out where it tells it apart.
     pub memory_used_bytes: Option<u64>,
+    /// Memory that is free.
     pub memory_free_bytes: Option<u64>,
     /// System memory that the GPU can map, and what it maps of it (amdgpu).
     pub gtt_total_bytes: Option<u64>,
+    /// System memory that the GPU maps.
     pub gtt_used_bytes: Option<u64>,
+    /// Power of the board.
     pub power_mw: Option<u64>,
     /// Since the first sample of this monitor.
     pub energy_uj: Option<u64>,
+    /// Temperature of the chip.
     pub temperature_mc: Option<u64>,
+    /// Clock of the cores.
     pub clock_sm_hz: Option<u64>,
+    /// Clock of the memory.
     pub clock_memory_hz: Option<u64>,
     /// NVML clocks event reasons, as the driver gives them.
     pub throttle_bits: Option<u64>,
+    /// Received over PCIe.
     pub pcie_receive_bytes_per_s: Option<u64>,
+    /// Sent over PCIe.
     pub pcie_transmit_bytes_per_s: Option<u64>,
+    /// Received over NVLink.
     pub nvlink_receive_bytes_per_s: Option<u64>,
+    /// Sent over NVLink.
     pub nvlink_transmit_bytes_per_s: Option<u64>,
     /// Activity by GPM, over at least 100 ms.
     pub sm_active_ppm: Option<u64>,
+    /// Warps in residence, as a share of the most that fit.
     pub sm_occupancy_ppm: Option<u64>,
+    /// Share of time that the tensor pipes issued.
     pub tensor_ppm: Option<u64>,
+    /// Share of time that the FP64 pipe issued.
     pub fp64_ppm: Option<u64>,
+    /// Share of time that the FP32 pipe issued.
     pub fp32_ppm: Option<u64>,
+    /// Share of time that the FP16 pipe issued.
     pub fp16_ppm: Option<u64>,
+    /// Share of the memory's bandwidth in use.
     pub dram_ppm: Option<u64>,
     /// ECC errors since the first sample.
     pub ecc_corrected: Option<u64>,
+    /// Memory errors that ECC could not correct.
     pub ecc_uncorrected: Option<u64>,
     /// XIDs since the first sample; unknown where the driver reports no events.
     pub xid_events: Option<u64>,

@@ -3,32 +3,48 @@
 use std::fmt;
 use std::time::Duration;
 
+/// Why GPUs cannot be watched as asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GpuError {
+    /// A list of GPUs was given and names none.
     EmptyUuidList,
+    /// A list names GPUs that are not there.
     UnknownUuids {
+        /// The names that match nothing.
         unknown: Vec<String>,
+        /// The names that there are.
         valid: Vec<String>,
     },
+    /// No maker of this name.
     UnknownBrand {
+        /// What was written.
         given: String,
     },
+    /// No such view of process numbers.
     UnknownPidView {
+        /// What was written.
         given: String,
     },
+    /// A driver did not answer in time.
     Timeout {
+        /// What it was asked to do.
         doing: &'static str,
+        /// How long was waited.
         after: Duration,
     },
+    /// The thread or process for drivers could not be started.
     Thread {
+        /// Why.
         reason: String,
     },
     /// A driver has ended the process that it was loaded into.
     Lost {
+        /// Why.
         reason: String,
     },
     /// The drivers cannot have a process of their own, and in ours they could harm the job.
     NoProcess {
+        /// Why.
         reason: String,
     },
 }

@@ -29,6 +29,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// A sample that takes longer than this at the end of the run is worth a word.
 const SLOW_MS: u64 = 1000;
 
+/// The GPUs as an extra source of a meter.
 pub struct GpuExtra {
     monitor: Option<GpuMonitor>,
     layout: Option<Layout>,

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 /// A living process of the job, as the engine knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
+    /// Pid and start time.
     pub id: ProcessId,
+    /// Whether it is the main process.
     pub main: bool,
 }
 

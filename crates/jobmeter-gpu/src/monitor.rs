@@ -20,13 +20,22 @@ const INIT_PATIENCE: Duration = Duration::from_secs(30);
 /// How the work ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// `failure`: why nothing could be measured, if so.
-    Clean { failure: Option<String> },
+    /// The driver was unloaded, or never loaded.
+    Clean {
+        /// Why nothing could be measured; `None` where all went well.
+        failure: Option<String>,
+    },
     /// The work was still inside the driver and was left behind, or killed with its process. On a thread, end the
     /// process with `_exit` semantics: the library's own exit handlers may wait for the same lock.
-    LeftBehind { reason: String, for_ms: u64 },
+    LeftBehind {
+        /// What it hangs in.
+        reason: String,
+        /// How long.
+        for_ms: u64,
+    },
 }
 
+/// Watches the GPUs apart from the meter; the last sample is there without waiting.
 pub struct GpuMonitor {
     link: Arc<dyn Link>,
 }
@@ -109,6 +118,7 @@ impl GpuMonitor {
         view.busy.map(|busy| (view.call, busy))
     }
 
+    /// How the driver stands now.
     pub fn status(&self) -> Status {
         let View { told, lost, call, busy, .. } = self.link.view();
         let for_ms = |busy: Duration| busy.as_millis() as u64;

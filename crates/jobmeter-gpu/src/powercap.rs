@@ -17,7 +17,9 @@ struct Domain {
 /// Energy since the probe was opened, summed over sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PowercapReading {
+    /// Energy of the processor packages.
     pub package_uj: Option<u64>,
+    /// Energy of the memory.
     pub dram_uj: Option<u64>,
 }
 
@@ -61,10 +63,12 @@ impl Powercap {
         found
     }
 
+    /// Why the packages' energy is not known.
     pub fn package_reason(&self) -> Option<&str> {
         self.lack_of(&self.package, "the kernel offers no RAPL package domain")
     }
 
+    /// Why the memory's energy is not known.
     pub fn dram_reason(&self) -> Option<&str> {
         self.lack_of(&self.dram, "the kernel offers no RAPL DRAM domain")
     }

@@ -9,21 +9,28 @@ use std::sync::Arc;
 pub enum Status {
     /// The driver is being initialised.
     Starting {
+        /// What it was asked.
         call: &'static str,
+        /// How long it has been asked.
         for_ms: u64,
     },
+    /// Samples are taken.
     Ready,
     /// Nothing can be measured.
     Failed {
+        /// Why.
         reason: String,
     },
     /// A driver has ended the process that it was loaded into: nothing more will come.
     Lost {
+        /// Why.
         reason: String,
     },
     /// A call has not returned for longer than any healthy driver takes.
     Hung {
+        /// What it was asked.
         call: &'static str,
+        /// How long it has not answered.
         for_ms: u64,
     },
 }
@@ -51,13 +58,16 @@ pub struct Failure {
     pub uuid: Option<String>,
     /// Field name, such as `power_mw` or `process_memory`.
     pub figure: &'static str,
+    /// Why.
     pub reason: String,
 }
 
 /// Something that the user should read: a GPU lost, a driver that stopped answering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuWarning {
+    /// The kind of the warning.
     pub kind: &'static str,
+    /// The sentence.
     pub text: String,
     /// CLOCK_MONOTONIC when it was noticed.
     pub monotonic_ns: u64,
@@ -69,7 +79,9 @@ pub struct GpuWarning {
 pub struct Client {
     /// Index into [`GpuSnapshot::devices`].
     pub device: usize,
+    /// The processes of the job behind it.
     pub owners: Vec<Owner>,
+    /// Memory that it holds on the device.
     pub memory_bytes: Option<u64>,
     /// Over the last period.
     pub busy_ppm: Option<u64>,
@@ -77,26 +89,34 @@ pub struct Client {
     pub memory_busy_ppm: Option<u64>,
 }
 
+/// A process of the job on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
+    /// Pid and start time.
     pub id: ProcessId,
+    /// Whether it is the main process.
     pub main: bool,
 }
 
 /// What a scope of the job (main, descendants, combined) has on one device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScopeReading {
+    /// Memory on the device.
     pub memory_bytes: Option<u64>,
+    /// Busy time, in millionths.
     pub busy_ppm: Option<u64>,
+    /// Time of the memory controller, in millionths.
     pub memory_busy_ppm: Option<u64>,
 }
 
+/// All GPUs at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct GpuSnapshot {
     /// Counts finished samples from 1.
     pub sequence: u64,
     /// CLOCK_MONOTONIC when the sample was begun, in nanoseconds.
     pub monotonic_ns: u64,
+    /// The devices, in the order of the drivers.
     pub devices: Arc<Vec<GpuDevice>>,
     /// One per device, in the same order.
     pub readings: Vec<DeviceReading>,
@@ -106,5 +126,6 @@ pub struct GpuSnapshot {
     pub scopes: Vec<[ScopeReading; 3]>,
     /// Everything missing so far and why, each once.
     pub failures: Arc<Vec<Failure>>,
+    /// What went wrong so far.
     pub warnings: Arc<Vec<GpuWarning>>,
 }

@@ -6,13 +6,18 @@ use crate::device::GpuDevice;
 /// The variables as the job sees them; `None` is unset, which means all devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobEnv {
+    /// NVIDIA devices that CUDA may use.
     pub cuda_visible_devices: Option<String>,
+    /// How CUDA numbers them.
     pub cuda_device_order: Option<String>,
+    /// AMD devices that the ROCm runtime may use.
     pub rocr_visible_devices: Option<String>,
+    /// AMD devices that HIP may use.
     pub hip_visible_devices: Option<String>,
 }
 
 impl JobEnv {
+    /// From a function that gives the value of a variable.
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> JobEnv {
         JobEnv {
             cuda_visible_devices: get("CUDA_VISIBLE_DEVICES"),

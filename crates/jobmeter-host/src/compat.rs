@@ -26,6 +26,7 @@ pub fn server_info_compat(host: &HostInfo) -> Value {
     })
 }
 
+/// The machine's cloud in the keys of the other program.
 pub fn cloud_info_compat(cloud: &CloudInfo) -> Value {
     let vendor = match cloud.vendor {
         None => "unknown",

@@ -3,6 +3,7 @@
 use crate::root::Root;
 use serde::Serialize;
 
+/// The container that we run in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContainerInfo {
     /// `docker`, `podman`, `kubernetes`, `lxc`, `apptainer`, `systemd-nspawn`, or what the runtime calls itself.

@@ -4,19 +4,24 @@ use crate::root::{Root, list_count};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+/// The processors of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CpuInfo {
     /// Online logical processors of the machine. What the job may use is in the limits.
     pub vcpus: Option<u32>,
+    /// Processor packages.
     pub sockets: Option<u32>,
     /// Physical cores (a hypervisor may present threads as cores).
     pub cores: Option<u32>,
     /// `None` where the cores are not all alike.
     pub threads_per_core: Option<u32>,
+    /// As the processor names itself.
     pub model: Option<String>,
+    /// Who made it.
     pub vendor: Option<String>,
     /// Highest frequency that the frequency driver offers; absent on most virtual machines.
     pub max_hz: Option<u64>,
+    /// Memory nodes.
     pub numa_nodes: Option<u32>,
 }
 

@@ -3,12 +3,16 @@
 use crate::root::Root;
 use serde::Serialize;
 
+/// One block device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiskInfo {
+    /// The kernel's name for it.
     pub name: String,
+    /// Its capacity.
     pub size_bytes: Option<u64>,
     /// `true` for spinning disks; virtual disks often say so without being ones.
     pub rotational: Option<bool>,
+    /// As the device names itself.
     pub model: Option<String>,
     /// Built on other devices (RAID, LVM, encryption), so its bytes are theirs.
     pub stacked: bool,

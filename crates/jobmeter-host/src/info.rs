@@ -10,31 +10,44 @@ use crate::root::Root;
 use serde::Serialize;
 use std::path::Path;
 
+/// The memory of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryInfo {
     /// `MemTotal`: what the kernel manages, a little less than what is installed.
     pub total_bytes: Option<u64>,
+    /// Swap space.
     pub swap_bytes: Option<u64>,
 }
 
 /// A GPU as its driver names it; filled in by whoever speaks to drivers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GpuFact {
+    /// As the driver names it.
     pub name: String,
+    /// The driver's number for it, unique in the world.
     pub uuid: Option<String>,
+    /// Its memory.
     pub memory_bytes: Option<u64>,
 }
 
+/// All that is known of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct HostInfo {
+    /// The operating system.
     pub os: OsInfo,
+    /// Its processors.
     pub cpu: CpuInfo,
+    /// Its memory.
     pub memory: MemoryInfo,
+    /// Its block devices.
     pub disks: Vec<DiskInfo>,
     /// `None` until the caller fills it: asking drivers may take long and does not belong here.
     pub gpus: Option<Vec<GpuFact>>,
+    /// What binds programs here.
     pub limits: HostLimits,
+    /// The container that we run in; `None` outside of one.
     pub container: Option<ContainerInfo>,
+    /// The jobs of schedulers that we are part of.
     pub jobs: Vec<JobIdentity>,
 }
 

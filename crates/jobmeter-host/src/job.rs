@@ -6,6 +6,7 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// A job as its scheduler names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JobIdentity {
     /// `slurm`, `pbs`, `lsf`, `sge`, `kubernetes`, `aws-batch`, `metaflow`, `github-actions`, `gitlab-ci`.

@@ -4,6 +4,7 @@ use crate::root::{Root, list_count};
 use jobmeter_engine::linux::cgroup::Membership;
 use serde::Serialize;
 
+/// What binds programs that are started here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct HostLimits {
     /// Lowest memory limit on the path of this process through the cgroup tree.
@@ -16,6 +17,7 @@ pub struct HostLimits {
     pub address_space_bytes: Option<u64>,
     /// RLIMIT_NOFILE, soft and hard.
     pub open_files_soft: Option<u64>,
+    /// The most that the soft limit may be raised to.
     pub open_files_hard: Option<u64>,
     /// The least of affinity, quota and online processors: what a job here can really keep busy.
     pub usable_cores: Option<f64>,

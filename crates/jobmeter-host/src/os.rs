@@ -3,17 +3,20 @@
 use crate::root::Root;
 use serde::Serialize;
 
+/// The operating system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct OsInfo {
     /// `PRETTY_NAME` of `etc/os-release` (or `usr/lib/os-release`).
     pub name: Option<String>,
     /// `ID`: `debian`, `ubuntu`, `rhel` …
     pub id: Option<String>,
+    /// Of the distribution.
     pub version: Option<String>,
     /// Release of the running kernel, as `uname -r` prints it.
     pub kernel: Option<String>,
     /// Machine architecture: `x86_64`, `aarch64` …
     pub arch: Option<String>,
+    /// The machine's own name.
     pub hostname: Option<String>,
 }
 

@@ -14,14 +14,17 @@ pub struct Root<'a> {
 }
 
 impl<'a> Root<'a> {
+    /// The root of this folder.
     pub fn new(path: &'a Path) -> Root<'a> {
         Root { path }
     }
 
+    /// The path of a file below it.
     pub fn join(&self, relative: &str) -> PathBuf {
         self.path.join(relative.trim_start_matches('/'))
     }
 
+    /// Whether there is such a file.
     pub fn exists(&self, relative: &str) -> bool {
         self.join(relative).exists()
     }
@@ -38,6 +41,7 @@ impl<'a> Root<'a> {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
+    /// The number that a file holds; `None` where it cannot be read or holds none.
     pub fn number(&self, relative: &str) -> Option<u64> {
         self.value(relative)?.parse().ok()
     }

@@ -2,13 +2,17 @@
 
 use crate::failure::Failure;
 
+/// What a server answered with status 200.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
+    /// Names in the server's spelling, and values.
     pub headers: Vec<(String, String)>,
+    /// As text.
     pub body: String,
 }
 
 impl Answer {
+    /// The value of a header, whatever its spelling.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

@@ -3,16 +3,20 @@
 use std::fmt;
 use std::io::ErrorKind;
 
+/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// The caller asked for something that cannot be sent.
     BadRequest(&'static str),
+    /// The deadline passed.
     TimedOut,
     /// Refused, reset, unreachable: what the system said.
     Connection(String),
     /// An HTTP status other than 200.
     Status(u16),
+    /// The answer is longer than is taken.
     TooLarge {
+        /// The most that is taken.
         limit_bytes: usize,
     },
     /// Not HTTP, not complete, or not what this service answers.
@@ -20,6 +24,7 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What an error of the socket means.
     pub fn of(error: std::io::Error) -> Failure {
         match error.kind() {
             ErrorKind::TimedOut | ErrorKind::WouldBlock => Failure::TimedOut,

@@ -17,13 +17,16 @@ use std::time::Duration;
 /// service that sends a byte at a time gains nothing by it.
 pub type Wait<'a> = &'a dyn Fn() -> Result<Duration, Failure>;
 
+/// One request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// `GET`, or `PUT` without a body.
     pub method: &'a str,
     /// For the `Host` header.
     pub host: &'a str,
+    /// Begins with `/`.
     pub path: &'a str,
+    /// Besides `Host` and `Connection`.
     pub headers: &'a [(&'a str, &'a str)],
 }
 

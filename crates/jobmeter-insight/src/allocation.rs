@@ -4,16 +4,20 @@ use jobmeter_model::format::{Style, format};
 use jobmeter_model::{Metric, Scope, Stat, Summary, Unit};
 use serde::Serialize;
 
+/// Whether the machine was the job's alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Others used next to nothing.
     Dedicated,
+    /// Others used a good part of it.
     Shared,
     /// Neither CPU nor memory of job and machine are both known.
     Unknown,
 }
 
 impl Verdict {
+    /// The word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Dedicated => "dedicated",
@@ -23,8 +27,10 @@ impl Verdict {
     }
 }
 
+/// How the machine was shared, and what that rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Allocation {
+    /// The verdict.
     pub allocation: Verdict,
     /// What was compared, one sentence each.
     pub evidence: Vec<String>,
@@ -110,6 +116,7 @@ const CHECKS: [Check; 4] = [
 /// of it before that counts.
 const MEMORY_SHARE_OF_OTHERS: f64 = 0.10;
 
+/// Judges by the job's part in what the machine used.
 pub fn allocation(summary: &Summary, rule: Rule) -> Allocation {
     let mut evidence = Vec::new();
     let (mut compared, mut shared) = (false, false);

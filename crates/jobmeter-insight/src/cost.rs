@@ -8,14 +8,20 @@ use serde::Serialize;
 /// An hourly price and what it is of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rate {
+    /// What the server is called.
     pub label: String,
+    /// In `currency`.
     pub per_hour: f64,
+    /// As a three-letter code.
     pub currency: String,
+    /// Where the price comes from.
     pub source: String,
+    /// When the price was read.
     pub as_of: String,
 }
 
 impl Rate {
+    /// The price of a server of the catalogue.
     pub fn of_offer(offer: &Offer) -> Rate {
         Rate {
             label: format!("{}/{} in {}", offer.vendor, offer.type_name, offer.region),
@@ -68,36 +74,47 @@ impl Rate {
         }
     }
 
+    /// What a run of so many seconds costs at this price.
     pub fn cost(&self, seconds: f64) -> RunCost {
         let per_run = self.per_hour * seconds / 3600.0;
         RunCost { rate: self.clone(), seconds, per_run, per_1000_runs: per_run * 1000.0 }
     }
 }
 
+/// What runs cost on one server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunCost {
+    /// The price that it is reckoned with.
     pub rate: Rate,
     /// Mean wall time of the runs.
     pub seconds: f64,
+    /// In the rate's currency.
     pub per_run: f64,
+    /// In the rate's currency.
     pub per_1000_runs: f64,
 }
 
 /// The two side by side, the saving in the currency of the present server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// On the server that the runs had.
     pub present: Option<RunCost>,
+    /// On the server that fits the advice.
     pub recommended: Option<RunCost>,
     /// Negative when the recommended server costs more than the present one.
     pub saving_per_run: Option<f64>,
+    /// What the recommended one saves; negative where it costs more.
     pub saving_per_1000_runs: Option<f64>,
+    /// The same as a share of the present cost.
     pub saving_ratio: Option<f64>,
+    /// What has to hold for the figures to be right.
     pub assumption: &'static str,
 }
 
 const ASSUMPTION: &str = "on-demand price for the mean wall time, as long on the recommended server as it was here; \
                           start-up, storage and traffic are not included";
 
+/// Compares two servers over runs of so many seconds.
 pub fn compare(seconds: f64, present: Option<&Rate>, recommended: Option<&Rate>) -> Comparison {
     let saving_per_run = match (present, recommended) {
         (Some(present), Some(recommended)) => exchange(recommended, &present.currency)

@@ -2,40 +2,56 @@
 
 use std::fmt;
 
+/// Why advice, a comparison or a catalogue could not be made.
 #[derive(Debug)]
 pub enum Error {
     /// A size, ratio or price that cannot be read.
     Unit {
+        /// What was written.
         text: String,
+        /// What can be written instead.
         expected: &'static str,
     },
     /// A filter names something the catalogue does not hold.
     UnknownValue {
+        /// The option.
         filter: &'static str,
+        /// What was written.
         value: String,
+        /// What can be written instead.
         valid: Vec<String>,
     },
     /// No server meets all constraints; `why` says which one is in the way.
     NothingFits {
+        /// The reason.
         why: String,
     },
     /// A catalogue file is malformed; `line` counts from 1.
     Catalogue {
+        /// The file.
         path: String,
+        /// Counted from 1.
         line: usize,
+        /// What is wrong there.
         message: String,
     },
+    /// A file could not be read.
     Read {
+        /// The file.
         path: String,
+        /// Why.
         source: std::io::Error,
     },
     /// Advice was asked for without a single usable run.
     NoRuns {
+        /// Why.
         reason: String,
     },
     /// The live price service did not give a usable answer.
     Live {
+        /// The service that was asked.
         endpoint: String,
+        /// Why it gave no prices.
         reason: String,
     },
 }

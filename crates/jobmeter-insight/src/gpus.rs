@@ -10,6 +10,7 @@ use serde::Serialize;
 /// One GPU that the job could use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GpuUse {
+    /// As the driver names it.
     pub uuid: String,
     /// `GPU 0 (A100-SXM4-80GB)`
     pub label: String,
@@ -17,6 +18,7 @@ pub struct GpuUse {
     pub used: Option<bool>,
     /// Time that it was held and not computed on; a lower bound where `idle_is_whole` is false.
     pub idle_ns: Option<u64>,
+    /// Whether all of the run was sampled, so that the idle time is the whole.
     pub idle_is_whole: bool,
     /// From the first sample to the last.
     pub watched_ns: Option<u64>,
@@ -26,9 +28,12 @@ pub struct GpuUse {
     pub busy_ratio: Option<f64>,
 }
 
+/// What the job did with the GPUs that it could see.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GpuVerdict {
+    /// GPUs that the job could see.
     pub visible: usize,
+    /// GPUs that it computed on.
     pub used: usize,
     /// Of so many it is not known whether they were used.
     pub untold: usize,
@@ -36,11 +41,13 @@ pub struct GpuVerdict {
     pub ask_for: Option<usize>,
     /// Idle GPU time in hours, over all GPUs of which it is known.
     pub wasted_gpu_hours: Option<f64>,
+    /// Energy of GPUs while the job did not compute on them.
     pub wasted_joules: Option<f64>,
     /// Of all the time of all GPUs.
     pub idle_ratio: Option<f64>,
     /// The busiest used GPU's share of time over that of the least busy one, where two or more were used.
     pub imbalance: Option<f64>,
+    /// One entry for each GPU.
     pub gpus: Vec<GpuUse>,
 }
 

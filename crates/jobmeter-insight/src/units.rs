@@ -5,7 +5,9 @@ use crate::Error;
 use jobmeter_model::Unit;
 use jobmeter_model::format::{Style, format};
 
+/// Bytes in a mebibyte.
 pub const MIB: u64 = 1 << 20;
+/// Bytes in a gibibyte.
 pub const GIB: u64 = 1 << 30;
 
 /// A chance strictly between 0 and 1, as `1%` or `0.01`.

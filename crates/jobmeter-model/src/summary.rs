@@ -184,6 +184,16 @@ impl Summary {
     }
 
     /// One figure of a scope.
+    ///
+    /// ```
+    /// use jobmeter_model::{Metric, Quality, Scope, Stat, Summary};
+    ///
+    /// let text = std::fs::read_to_string("../../fixtures/golden/plain/show.json")?;
+    /// let summary: Summary = serde_json::from_str(&text)?;
+    /// let time = summary.get(Scope::Combined, Metric::CpuNs, Stat::Total).expect("every run has it");
+    /// assert_eq!((time.quality, time.as_u64() > Some(0)), (Quality::Exact, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, scope: Scope, metric: Metric, stat: Stat) -> Option<&Figure> {
         self.scope(scope).get(metric, stat)
     }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 pub struct PhaseCall {
     /// Hostile text.
     pub name: String,
+    /// The process that made the call.
     pub pid: i32,
+    /// When it began.
     pub begin_unix_ns: u64,
     /// `None`: it was never ended, and goes on to the end of the run.
     pub end_unix_ns: Option<u64>,
@@ -20,6 +22,7 @@ pub struct PhaseCall {
 /// What became of the calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Attached {
+    /// Calls that lie in the time of the run.
     pub taken: u64,
     /// Of those, calls that began before the run or ended after it: only what lies inside counts.
     pub cut: u64,

@@ -8,6 +8,7 @@ use jobmeter_model::replay::Replay;
 use jobmeter_model::summary::{Verdict, Warning};
 use jobmeter_model::{Summary, VerdictKind, WarningKind};
 
+/// What is wrong with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DamageKind {
     /// The file ends inside a frame: its writer was killed, or is writing right now. Not a fault of the file.
@@ -21,8 +22,11 @@ pub enum DamageKind {
 /// Where and why a file stopped being readable. What came before is whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
+    /// What is wrong.
     pub kind: DamageKind,
+    /// Where in the file.
     pub offset: u64,
+    /// In one sentence.
     pub reason: String,
 }
 

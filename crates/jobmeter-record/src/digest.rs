@@ -4,28 +4,39 @@ use jobmeter_model::{JobInfo, Metric, Mode, RunInfo, Stat, Summary, VerdictKind}
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What a list of runs shows of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
+    /// The run's identity.
     pub id: String,
+    /// How it was measured.
     pub mode: Mode,
+    /// The name that the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The tags that the user gave it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
     /// Hostile text, as in [`RunInfo`].
     #[serde(default)]
     pub command: Vec<String>,
+    /// The machine that it ran on.
     #[serde(default)]
     pub host: String,
+    /// Of the main process.
     pub pid: i32,
+    /// The scheduler's job, where it was part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobInfo>,
+    /// When it began.
     pub started_unix_ns: u64,
     /// `None` while the run goes on or after a crash.
     pub wall_ns: Option<u64>,
     /// Kind of the verdict; `None` while the run goes on or after a crash.
     pub verdict: Option<VerdictKind>,
+    /// Of the main process.
     pub exit_code: Option<i32>,
+    /// The signal that ended the main process.
     pub signal: Option<i32>,
     /// CPU time of main and descendants.
     pub cpu_ns: Option<u64>,
@@ -55,6 +66,7 @@ impl Digest {
         }
     }
 
+    /// From a summary.
     pub fn of(summary: &Summary) -> Digest {
         Digest {
             wall_ns: summary.run.wall_ns,

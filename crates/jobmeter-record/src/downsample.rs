@@ -6,7 +6,9 @@
 /// One row of a time series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
+    /// Since the run began.
     pub t_ns: u64,
+    /// By column; `None` where nothing was read.
     pub values: Vec<Option<u64>>,
 }
 

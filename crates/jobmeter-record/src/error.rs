@@ -4,18 +4,44 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Why a record could not be written or read.
 #[derive(Debug)]
 pub enum RecordError {
     /// A system call failed: `action` is a verb phrase such as "create".
-    Io { action: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
     /// The store did not take the record in time.
-    GivenUp { path: PathBuf, reason: &'static str },
+    GivenUp {
+        /// The record.
+        path: PathBuf,
+        /// Why.
+        reason: &'static str,
+    },
     /// The target exists and overwriting was not asked for.
-    Exists { path: PathBuf },
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
     /// Bytes that are no run file, or of a version this program does not know.
-    NotARun { path: PathBuf, reason: String },
+    NotARun {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A selector that names no run, or more than one.
-    Selector { selector: String, reason: String },
+    Selector {
+        /// What was written.
+        selector: String,
+        /// Why it names no run.
+        reason: String,
+    },
     /// The caller asked for something that cannot be done; the text says what would be right.
     Invalid(String),
     /// A figure could not be turned into its stored form.

@@ -4,6 +4,7 @@
 use crate::varint;
 
 pub(crate) const MAGIC: [u8; 8] = *b"JOBMETER";
+/// Of the run file's format.
 pub const VERSION: u32 = 1;
 /// The first version that is still read; files of it are kept in `fixtures/runs`.
 pub const OLDEST_VERSION: u32 = 1;

@@ -13,6 +13,7 @@ pub enum Target {
     Replace(PathBuf),
     /// As `New`; folders that are missing are made, of mode 0700.
     Stored(PathBuf),
+    /// Into memory, for whoever shares the buffer.
     Memory(SharedBuffer),
 }
 
@@ -28,10 +29,12 @@ impl SharedBuffer {
         self.lock().clone()
     }
 
+    /// Bytes so far.
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
+    /// Whether nothing was written so far.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

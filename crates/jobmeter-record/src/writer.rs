@@ -30,6 +30,7 @@ enum Output {
     Memory(SharedBuffer),
 }
 
+/// Writes a run file: the stream of a run, one write per tick.
 #[derive(Debug)]
 pub struct Writer {
     output: Output,

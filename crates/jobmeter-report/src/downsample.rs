@@ -70,6 +70,7 @@ struct Track {
 }
 
 impl SeriesBuilder {
+    /// A series of at most this many buckets.
     pub fn new(max_buckets: usize) -> SeriesBuilder {
         SeriesBuilder {
             max_buckets: max_buckets.max(2),

@@ -2,14 +2,25 @@
 
 use std::fmt;
 
+/// Why a plot or a page could not be made.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Error {
     /// There is nothing to draw.
     NoRuns,
     /// A metric was asked for that no panel shows.
-    UnknownPanel { asked: String, known: String },
+    UnknownPanel {
+        /// What was written.
+        asked: String,
+        /// What can be written instead.
+        known: String,
+    },
     /// A picture of this size cannot be made.
-    Size { width: u32, height: u32 },
+    Size {
+        /// In pixels.
+        width: u32,
+        /// In pixels.
+        height: u32,
+    },
     /// The picture could not be encoded.
     Png(String),
 }

@@ -11,6 +11,7 @@ use jobmeter_insight::units::{show_bytes, show_capacity, show_money, show_second
 const PRICE_UNKNOWN: &str = "What this server costs is not known; a price per hour or an instance type, given to the report, adds it.";
 
 impl AdviceBlock {
+    /// From advice that was made.
     pub fn of(outlook: &Outlook) -> AdviceBlock {
         let advice = &outlook.advice;
         let mut server = ServerBlock::of(

@@ -11,6 +11,7 @@ use jobmeter_record::{Damage, Frame, RecordError, Run};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+/// Whose files an export looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// The tracking file of gpu_tracker: two lines about the machine, then one row per interval; gigabytes.
@@ -20,8 +21,10 @@ pub enum Layout {
 }
 
 impl Layout {
+    /// Every layout.
     pub const ALL: [Layout; 2] = [Layout::GpuTracker, Layout::ResourceTracker];
 
+    /// The word that people choose it by.
     pub fn key(self) -> &'static str {
         match self {
             Layout::GpuTracker => "gpu-tracker",
@@ -29,6 +32,7 @@ impl Layout {
         }
     }
 
+    /// The layout of this name.
     pub fn from_key(key: &str) -> Option<Layout> {
         Layout::ALL.into_iter().find(|layout| layout.key() == key)
     }
@@ -68,6 +72,7 @@ pub fn write_layout(
     Ok(frames.damage().cloned())
 }
 
+/// Writes a run in the layout of another program.
 pub fn export_layout(
     run: &Run,
     layout: Layout,

@@ -18,6 +18,7 @@ struct Stamp {
     at: f64,
 }
 
+/// What the code blocks of a sub-tracking file used, by the rows of a tracking file.
 pub fn analyze(tracking: &Path, sub_tracking: &Path) -> Result<SubTrackingResults, CompatError> {
     let (fixed, rows) = read_tracking(tracking)?;
     let blocks = blocks(sub_tracking)?.into_iter().map(|(name, stamps)| {
@@ -68,6 +69,7 @@ fn is_in(at: f64, span: &Span) -> bool {
 pub struct Call {
     /// Hostile text.
     pub name: String,
+    /// The process that ran it.
     pub process_id: i64,
     /// Unix seconds, as Python's `time.time()` gives them.
     pub begin_s: f64,

@@ -100,10 +100,12 @@ fn read_config(path: &Path) -> Result<CompareOptions, CompatError> {
 pub struct Comparison {
     sessions: Vec<(String, SubTrackingResults)>,
     statistic: String,
+    /// What was left out, in one sentence each.
     pub warnings: Vec<String>,
 }
 
 impl Comparison {
+    /// Reads the files that the options name.
     pub fn load(options: CompareOptions) -> Result<Comparison, CompatError> {
         let loaded = options.file_path_map.0.into_iter().map(|(name, path)| Ok((name, read_results(&path)?)));
         let statistic = options.statistic.unwrap_or_else(|| "mean".to_owned());
@@ -149,6 +151,7 @@ impl Comparison {
         Ok(())
     }
 
+    /// Compares them.
     pub fn results(&self) -> Result<ComparisonResults, CompatError> {
         let measurements: Vec<&str> = self.sessions.first().map_or_else(Vec::new, |(_, results)| {
             results.overall.entries().iter().map(|(name, _)| name.as_str()).collect()

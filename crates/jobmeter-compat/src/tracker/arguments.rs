@@ -9,30 +9,48 @@ use std::path::PathBuf;
 /// What is asked for.
 #[derive(Debug, PartialEq)]
 pub enum Request {
+    /// Print the help.
     Help,
+    /// Print the version.
     Version,
     /// The bare command by choice, in this folder or beside the program.
     InstallCommand(Option<PathBuf>),
+    /// Remove the command that was installed as gpu-tracker, from this folder.
     UninstallCommand(Option<PathBuf>),
+    /// Run a command under the tracker.
     Track {
+        /// The command, as one text.
         command: String,
+        /// Where the result goes.
         destination: Destination,
+        /// How it is tracked.
         options: TrackOptions,
     },
+    /// Put several sub-tracking files into one.
     Combine {
+        /// The file to write.
         target: PathBuf,
+        /// The files to read.
         files: Vec<PathBuf>,
     },
+    /// Say what code blocks used.
     Analyze {
+        /// The tracking file.
         tracking: PathBuf,
+        /// The sub-tracking file.
         sub_tracking: PathBuf,
+        /// Where the result goes.
         destination: Destination,
     },
+    /// Compare the results of several analyses.
     Compare {
+        /// The file that names them.
         config: Option<PathBuf>,
         /// `NAME=PATH` as written.
         sessions: Vec<String>,
+        /// Which statistic is compared.
         statistic: Option<String>,
+        /// Where the result goes.
         destination: Destination,
     },
 }
@@ -84,6 +102,7 @@ const COMBINE: &[&str] = &["--stf", "-p"];
 const ANALYZE: &[&str] = &["--tf", "--stf", "--output", "--format"];
 const COMPARE: &[&str] = &["--output", "--format", "--cconfig", "-m", "--stat"];
 
+/// Reads the arguments behind the command's name.
 pub fn parse(words: &[String]) -> Result<Request, CompatError> {
     let mut given = Given::read(words)?;
     if given.has("--help") {

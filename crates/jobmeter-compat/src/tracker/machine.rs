@@ -18,16 +18,26 @@ const NO_GPU: &str = "Neither the nvidia-smi command nor the amd-smi command is 
 /// Where no brand was asked for, one brand is tracked: the first of these, else whatever there is.
 const PREFERRED: &[Brand] = &[Brand::Nvidia, Brand::Amd];
 
+/// The machine, in the units that were asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
+    /// Of RAM.
     pub ram_unit: UnitOf,
+    /// Of GPU RAM.
     pub gpu_ram_unit: UnitOf,
+    /// Of times.
     pub time_unit: UnitOf,
+    /// RAM of the machine, in its unit.
     pub ram_capacity: f64,
+    /// RAM of all GPUs, in its unit.
     pub gpu_ram_capacity: f64,
+    /// Cores of the machine.
     pub core_count: u32,
+    /// Cores that the command is expected to use.
     pub n_expected_cores: u32,
+    /// GPUs of the machine.
     pub gpu_count: u32,
+    /// GPUs that the command is expected to use.
     pub n_expected_gpus: u32,
     /// The GPUs whose utilization counts.
     pub uuids: Vec<String>,
@@ -35,13 +45,21 @@ pub struct Machine {
 
 /// What [`Machine::known`] is made of: names of units, and the rest as measured.
 pub struct KnownMachine<'a> {
+    /// Unit of RAM.
     pub ram_unit: &'a str,
+    /// Unit of GPU RAM.
     pub gpu_ram_unit: &'a str,
+    /// Unit of times.
     pub time_unit: &'a str,
+    /// RAM of the machine.
     pub ram_bytes: u64,
+    /// RAM of all GPUs.
     pub gpu_ram_bytes: u64,
+    /// Cores of the machine.
     pub core_count: u32,
+    /// Cores that the command is expected to use.
     pub n_expected_cores: u32,
+    /// GPUs of the machine.
     pub gpu_count: u32,
     /// The GPUs whose utilization counts.
     pub uuids: Vec<String>,
@@ -49,10 +67,12 @@ pub struct KnownMachine<'a> {
 
 /// The machine before the command starts.
 pub struct Look {
+    /// What was found.
     pub machine: Machine,
     /// How the GPUs are to be watched; `None`: not at all, and a warning says why. All of the brand are watched:
     /// chosen UUIDs narrow the utilization only.
     pub gpus: Option<GpuConfig>,
+    /// What to warn of, in one sentence each.
     pub warnings: Vec<String>,
 }
 

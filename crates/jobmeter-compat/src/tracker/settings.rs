@@ -10,16 +10,27 @@ use std::path::{Path, PathBuf};
 /// The options as they were written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TrackOptions {
+    /// A file with settings.
     pub config: Option<PathBuf>,
+    /// Seconds between two rows.
     pub sleep_time: Option<String>,
+    /// Unit of RAM.
     pub ram_unit: Option<String>,
+    /// Unit of GPU RAM.
     pub gpu_ram_unit: Option<String>,
+    /// Unit of times.
     pub time_unit: Option<String>,
+    /// Cores that the command is expected to use.
     pub n_expected_cores: Option<String>,
+    /// GPUs that the command is expected to use, by UUID.
     pub gpu_uuids: Option<String>,
+    /// No log lines.
     pub disable_logs: bool,
+    /// Of this maker only.
     pub gpu_brand: Option<String>,
+    /// Where rows go while the command runs.
     pub tracking_file: Option<PathBuf>,
+    /// A tracking file that is there is replaced.
     pub overwrite: bool,
 }
 
@@ -48,21 +59,33 @@ struct Config {
     _join_timeout: Option<f64>,
 }
 
+/// Options that were understood.
 #[derive(Debug, PartialEq)]
 pub struct Settings {
+    /// Between two rows.
     pub interval_ns: u64,
+    /// Of RAM.
     pub ram_unit: UnitOf,
+    /// Of GPU RAM.
     pub gpu_ram_unit: UnitOf,
+    /// Of times.
     pub time_unit: UnitOf,
+    /// Cores that the command is expected to use.
     pub n_expected_cores: Option<u32>,
+    /// GPUs that the command is expected to use, by UUID.
     pub gpu_uuids: Option<Vec<String>>,
+    /// Of this maker only.
     pub gpu_brand: Option<Brand>,
+    /// No log lines.
     pub disable_logs: bool,
+    /// Where rows go while the command runs.
     pub tracking_file: Option<PathBuf>,
+    /// A tracking file that is there is replaced.
     pub overwrite: bool,
 }
 
 impl Settings {
+    /// Understands options, those of their file included.
     pub fn new(options: TrackOptions) -> Result<Settings, CompatError> {
         let config = options.config.as_deref().map_or(Ok(Config::default()), read)?;
         let sleep_time = match options.sleep_time {

@@ -62,6 +62,7 @@ impl SubFile {
         meta.is_file() && (meta.dev(), meta.ino()) == (self.device, self.inode)
     }
 
+    /// Adds a row, in the order of the columns.
     pub fn append(&self, row: &[Node]) -> Result<(), CompatError> {
         let failed = |error: rusqlite::Error| CompatError::file("write", &self.named, error);
         match self.kind {

@@ -13,6 +13,7 @@ use jobmeter_model::metric::Column;
 /// So long the tracking file waits for a driver to say which GPUs there are.
 const LISTING_PATIENCE_NS: u64 = 10_000_000_000;
 
+/// The rows of a session, made from its ticks.
 pub struct Timepoints {
     machine: Machine,
     /// While the driver has not answered.
@@ -63,6 +64,7 @@ impl Timepoints {
         rows
     }
 
+    /// The machine, as far as it is known by now.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }

@@ -37,6 +37,7 @@ pub struct Track {
 }
 
 impl Track {
+    /// A file that begins once the machine is known.
     pub fn new(path: PathBuf, overwrite: bool) -> Track {
         Track { path, overwrite, file: None, early: Vec::new() }
     }

@@ -23,6 +23,7 @@ impl Pid {
         Pid::new(std::process::id() as i32).unwrap_or(Pid(NonZeroI32::MAX))
     }
 
+    /// As a number.
     pub fn get(self) -> i32 {
         self.0.get()
     }
@@ -54,7 +55,9 @@ pub fn is_own_thread(tid: Pid) -> bool {
 /// What `wait4` said of a reaped process.
 #[derive(Clone, Copy)]
 pub struct Reaped {
+    /// Of the process that was reaped.
     pub pid: i32,
+    /// As `wait` gives it.
     pub status: i32,
     /// The process and all children it waited for.
     pub usage: Usage,
@@ -63,20 +66,29 @@ pub struct Reaped {
 /// `struct rusage` of a reaped process and all children it waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// In user mode.
     pub user_ns: u64,
+    /// In the kernel.
     pub system_ns: u64,
     /// The largest resident peak among the process and the children it waited for; at least what its parent had
     /// when it was forked.
     pub peak_rss_bytes: u64,
+    /// Without I/O.
     pub faults_minor: u64,
+    /// With I/O.
     pub faults_major: u64,
+    /// Bytes fetched from block storage.
     pub read_storage_bytes: u64,
+    /// Bytes written to block storage.
     pub write_storage_bytes: u64,
+    /// It waited for something.
     pub switches_voluntary: u64,
+    /// Its time was up.
     pub switches_involuntary: u64,
 }
 
 impl Usage {
+    /// User and system together.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }

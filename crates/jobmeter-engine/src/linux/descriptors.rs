@@ -29,6 +29,7 @@ pub(crate) fn spare_one() -> std::io::Result<()> {
     }
 }
 
+/// How many descriptors the meter may keep open.
 pub struct Descriptors {
     /// The process is somebody else's program, which measures itself: its limit is never raised.
     is_guest: bool,
@@ -39,6 +40,7 @@ pub struct Descriptors {
 }
 
 impl Descriptors {
+    /// By the limits of this process.
     pub fn new() -> Descriptors {
         let is_ample = sys::descriptor_limit() >= AMPLE_LIMIT;
         let budget = if is_ample { USUAL_FILES } else { share(0) };

@@ -23,6 +23,7 @@ pub fn thread_id() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
+/// Nanoseconds of the wall clock since 1970.
 pub fn realtime_ns() -> u64 {
     clock_ns(libc::CLOCK_REALTIME).unwrap_or_default()
 }
@@ -78,6 +79,7 @@ fn open_at(folder: RawFd, path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd
 /// How often this process found no free descriptor.
 static SHORTAGES: AtomicU64 = AtomicU64::new(0);
 
+/// How often this process found no free descriptor.
 pub fn descriptor_shortages() -> u64 {
     SHORTAGES.load(Ordering::Relaxed)
 }
@@ -109,6 +111,7 @@ pub fn pread(fd: RawFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 /// counts them as the program's.
 static BYTES_READ: AtomicU64 = AtomicU64::new(0);
 
+/// Bytes that came by [`pread`] so far.
 pub fn bytes_read() -> u64 {
     BYTES_READ.load(Ordering::Relaxed)
 }
@@ -193,6 +196,7 @@ pub fn share_memory(pid: i32, other_pid: i32) -> bool {
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
+    /// A new one, not readable yet.
     pub fn new() -> io::Result<EventFd> {
         // SAFETY: plain system call; a fresh descriptor is ours to own.
         unsafe {
@@ -201,12 +205,14 @@ impl EventFd {
         }
     }
 
+    /// Makes it readable.
     pub fn notify(&self) {
         let one = 1u64.to_ne_bytes();
         // SAFETY: writes eight bytes from eight; a full counter (EAGAIN) is already a pending wake-up.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), 8) };
     }
 
+    /// Makes it unreadable until it is notified again.
     pub fn consume(&self) {
         let mut count = [0u8; 8];
         // SAFETY: reads at most eight bytes into eight.
@@ -273,7 +279,9 @@ static HELPERS: [std::sync::atomic::AtomicI32; 2] = [const { std::sync::atomic::
 /// What a child of ours does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Helper {
+    /// Writes the record.
     Record,
+    /// Asks the GPU drivers.
     Drivers,
 }
 
@@ -323,6 +331,7 @@ fn own_rusage() -> (u64, u64) {
     (timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime), usage.ru_maxrss as u64 * 1024)
 }
 
+/// As nanoseconds.
 pub fn timeval_ns(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
 }

@@ -22,7 +22,9 @@ pub trait Extra: Send {
 /// A process of the job, as an [`Extra`] sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
+    /// Pid and start time.
     pub id: ProcessId,
+    /// Whether it is the main process.
     pub is_main: bool,
 }
 
@@ -40,6 +42,7 @@ pub(super) struct Extras {
 }
 
 impl Meter {
+    /// Reads another source at each tick.
     pub fn add_extra(&mut self, extra: Box<dyn Extra>) {
         self.extras.slots.push(ExtraSlot { extra, indices: Vec::new() });
     }

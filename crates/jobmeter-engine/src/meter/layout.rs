@@ -40,12 +40,15 @@ const NOWHERE: u16 = u16::MAX;
 
 /// The row of the present tick and the columns it stands under.
 pub struct Row {
+    /// What the values are of.
     pub columns: Vec<Column>,
+    /// By column; `None` where nothing was read.
     pub values: Vec<Option<u64>>,
     fixed: [[u16; TABLE.len()]; 4],
 }
 
 impl Row {
+    /// The columns that every run has, without values.
     pub fn new() -> Row {
         let mut row = Row {
             columns: Vec::with_capacity(128),
@@ -82,12 +85,14 @@ impl Row {
         (index != NOWHERE).then_some(usize::from(index))
     }
 
+    /// Sets the value of a scope as a whole.
     pub fn set(&mut self, scope: Scope, metric: Metric, value: Option<u64>) {
         if let Some(index) = self.index(scope, metric) {
             self.values[index] = value;
         }
     }
 
+    /// The value of a scope as a whole.
     pub fn get(&self, scope: Scope, metric: Metric) -> Option<u64> {
         self.index(scope, metric).and_then(|index| self.values[index])
     }

@@ -153,6 +153,7 @@ impl Meter {
         self.clock.started_ns = started_ns;
     }
 
+    /// The group that was made for the job.
     pub fn set_group(&mut self, group: Option<JobGroup>) {
         self.witnesses.group = group;
     }
@@ -169,6 +170,7 @@ impl Meter {
         self.witnesses.clocks = InheritedClocks::open(used_ns, pids);
     }
 
+    /// How far ticks are apart, for what goes by it.
     pub fn set_interval_ns(&mut self, interval_ns: u64) {
         self.clock.interval_ns = interval_ns;
     }
@@ -198,6 +200,7 @@ impl Meter {
         self.tree.include(pid);
     }
 
+    /// Since the run began.
     pub fn elapsed_ns(&self) -> u64 {
         sys::monotonic_ns().saturating_sub(self.clock.started_ns)
     }
@@ -208,14 +211,17 @@ impl Meter {
         sys::realtime_ns().saturating_sub(self.elapsed_ns())
     }
 
+    /// Members of the tree now.
     pub fn process_count(&self) -> usize {
         self.tree.processes.len()
     }
 
+    /// Whether the main process is in the tree.
     pub fn has_main(&self) -> bool {
         self.tree.main().is_some()
     }
 
+    /// Of the main process.
     pub fn main_pid(&self) -> i32 {
         match self.target {
             Target::Child(pid) | Target::Attached(pid) => pid,
@@ -240,6 +246,7 @@ impl Meter {
         self.emit(&event);
     }
 
+    /// Hands an event to all sinks.
     pub fn emit(&mut self, event: &Event) {
         self.out.emit(event);
     }

@@ -25,11 +25,14 @@ const IDLE_ROUNDS: usize = 16;
 /// Processes between two calls of `breathe`.
 const BREATH: usize = 128;
 
+/// The processes of a job.
 pub struct Tree {
+    /// Parents before their children.
     pub processes: Vec<Process>,
     by_pid: HashMap<i32, usize>,
     found_count: u64,
     is_disordered: bool,
+    /// Of clock ticks and pages.
     pub scale: Scale,
     pub(crate) proc: ProcRoot,
     /// Our own pid when orphans are re-parented to us.
@@ -52,6 +55,7 @@ pub struct Tree {
     kept_files: u64,
     descriptors: Descriptors,
     found: Vec<i32>,
+    /// For reading files, used again and again.
     pub buffer: Vec<u8>,
     /// The kernel offers `task/TID/children`; otherwise all of /proc is searched.
     has_children_lists: bool,
@@ -155,6 +159,7 @@ impl Tree {
         self.excluded.retain(|excluded| *excluded != pid.get());
     }
 
+    /// The main process, while it is in the tree.
     pub fn main(&self) -> Option<&Process> {
         self.processes.iter().find(|process| process.is_main)
     }
@@ -164,10 +169,12 @@ impl Tree {
         self.processes.iter().map(|process| process.reading(self.scale))
     }
 
+    /// The member with this pid.
     pub fn get(&self, pid: i32) -> Option<&Process> {
         self.by_pid.get(&pid).map(|index| &self.processes[*index])
     }
 
+    /// The member with this pid, and a buffer to read it with.
     pub fn get_mut(&mut self, pid: i32) -> Option<(&mut Process, &mut Vec<u8>)> {
         let index = *self.by_pid.get(&pid)?;
         Some((&mut self.processes[index], &mut self.buffer))

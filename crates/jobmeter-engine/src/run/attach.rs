@@ -21,10 +21,13 @@ use std::time::Duration;
 /// Why a pid cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetError {
+    /// No process has this number.
     NotThere(i32),
     /// It is a thread of this process.
     Thread {
+        /// The thread that was named.
         tid: i32,
+        /// Its process.
         pid: i32,
     },
     /// A kernel thread: it has no memory of its own and no children.
@@ -84,13 +87,17 @@ const PARENT_REAPS_WITHIN: Duration = Duration::from_millis(50);
 /// What ended the watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchEnd {
+    /// It ended by itself.
     ProcessEnded,
+    /// The time that was asked for is over.
     TimeUp,
     /// By a signal to us.
     Told(i32),
 }
 
+/// A meter on a process that runs already.
 pub struct Watch {
+    /// The meter.
     pub meter: Meter,
     cadence: Cadence,
     signals: SignalPlan,
@@ -107,7 +114,9 @@ pub struct Watch {
 /// The group that is to be measured, and the process in it that was there first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupTarget {
+    /// Its folder.
     pub dir: PathBuf,
+    /// The oldest process in it.
     pub first_pid: i32,
 }
 
@@ -146,6 +155,7 @@ impl Watch {
         Ok(watch)
     }
 
+    /// Starts to measure `pid`, until it ends or for `duration_ns`.
     pub fn start(pid: i32, interval_ns: Option<u64>, duration_ns: Option<u64>) -> io::Result<Watch> {
         let signals = SignalPlan::install()?;
         let exit = Pid::new(pid).and_then(|pid| pidfd::open(pid).ok());
@@ -223,6 +233,7 @@ impl Watch {
         None
     }
 
+    /// Takes the last tick and makes the summary.
     pub fn finish(&mut self, info: &RunInfo, limits: Limits, end: WatchEnd) -> Summary {
         if end != WatchEnd::ProcessEnded {
             self.meter.last_tick();

@@ -8,10 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct ForkFresh<T>(AtomicPtr<Mutex<T>>);
 
 impl<T: Default + 'static> ForkFresh<T> {
+    /// An empty one; the value is made by the first lock.
     pub const fn new() -> ForkFresh<T> {
         ForkFresh(AtomicPtr::new(null_mut()))
     }
 
+    /// The value of this process: a forked child gets a new one.
     pub fn lock(&self) -> MutexGuard<'static, T> {
         let mut present = self.0.load(Ordering::Acquire);
         if present.is_null() {

@@ -19,15 +19,20 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// unless it is gone by then.
 const MOST_EARLY_CPUS: usize = 16;
 
+/// What to run, and how.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
+    /// The program and its arguments.
     pub command: Vec<OsString>,
     /// Fixed distance of ticks, or adaptive.
     pub interval_ns: Option<u64>,
+    /// The job is ended after this time.
     pub timeout_ns: Option<u64>,
     /// Between TERM and KILL at the time limit.
     pub grace_ns: u64,
+    /// The run goes on until the last descendant has ended.
     pub wait_descendants: bool,
+    /// A group is made for the job where that is allowed.
     pub use_cgroup: bool,
     /// Events and clocks of perf, where they may be had.
     pub use_perf: bool,
@@ -39,7 +44,9 @@ pub struct RunOptions {
 /// Why there is no job: it never ran.
 #[derive(Debug)]
 pub enum LaunchError {
+    /// The command could not be started.
     Spawn(SpawnError),
+    /// We could not do what comes before a start.
     Own(io::Error),
 }
 
@@ -105,6 +112,7 @@ impl Job {
         Ok(job)
     }
 
+    /// Of the job's main process.
     pub fn pid(&self) -> Pid {
         self.spawned.pid
     }

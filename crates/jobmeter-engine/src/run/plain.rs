@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 /// What is needed to wait for a job. Numbers only, so that it can also be kept where an allocator finds it.
 #[derive(Debug, Clone, Copy)]
 pub struct PlainJob {
+    /// Of the command.
     pub pid: Pid,
     /// Where signals arrive.
     pub signals: RawFd,
@@ -23,7 +24,9 @@ pub struct PlainJob {
 /// The wait status of the job; `None` where somebody else took it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainEnd {
+    /// As `wait` gives it; `None` where somebody else took it.
     pub status: Option<i32>,
+    /// The time limit ended it.
     pub timed_out: bool,
 }
 

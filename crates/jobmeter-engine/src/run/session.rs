@@ -19,16 +19,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 struct Shared {
-    /// Gone once the session has ended.
+    /// `None` once the session has ended.
     meter: Mutex<Option<Box<Meter>>>,
     wake: EventFd,
-    /// The thread, once it runs; 0 before.
+    /// The number of the thread; 0 before it runs.
     tid: AtomicI32,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Option<Box<Meter>>> {
-        // A panic elsewhere leaves numbers behind that are still the best we have.
+        // After a panic in another thread the numbers are still the best that there are.
         self.meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -39,11 +39,15 @@ impl Shared {
 
 /// What to measure, and how.
 pub struct SessionConfig {
+    /// What is measured.
     pub target: Target,
     /// Fixed distance of ticks, or adaptive.
     pub interval_ns: Option<u64>,
+    /// Who gets columns, events and ticks.
     pub sinks: Vec<Box<dyn Sink + Send>>,
+    /// Sources besides the kernel's.
     pub extras: Vec<Box<dyn Extra>>,
+    /// A descriptor that the thread waits on too.
     pub inbox: Option<Inbox>,
 }
 
@@ -51,10 +55,29 @@ pub struct SessionConfig {
 /// lock held, when it is readable. It stays open until the session has ended.
 #[derive(Debug, Clone, Copy)]
 pub struct Inbox {
+    /// The descriptor.
     pub fd: RawFd,
+    /// Called when it is readable.
     pub deliver: fn(),
 }
 
+/// A measurement in a thread of this program.
+///
+/// ```
+/// use jobmeter_engine::meter::Target;
+/// use jobmeter_engine::run::session::{Session, SessionConfig};
+/// use jobmeter_model::summary::{Limits, RunInfo};
+/// use jobmeter_model::{Metric, Scope, Stat};
+///
+/// let config =
+///     SessionConfig { target: Target::Own, interval_ns: None, sinks: vec![], extras: vec![], inbox: None };
+/// let session = Session::start(config, RunInfo::default(), Limits::default())?;
+/// let work: u64 = (0..1_000_000).map(std::hint::black_box).sum();
+/// let summary = session.stop().expect("this is no forked copy").summary();
+/// let peak = summary.get(Scope::Main, Metric::RssBytes, Stat::Max);
+/// assert!(peak.and_then(|peak| peak.as_u64()) > Some(0), "{work}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Session {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<(u64, u64)>>,
@@ -98,10 +121,12 @@ impl Session {
         Ok(Session { shared, thread: Some(thread), info, limits, creator_pid: std::process::id() })
     }
 
+    /// Whether this is a forked copy, in which the thread does not exist.
     pub fn is_inert(&self) -> bool {
         self.creator_pid != std::process::id()
     }
 
+    /// What is known of the run from its beginning.
     pub fn info(&self) -> &RunInfo {
         &self.info
     }
@@ -133,7 +158,7 @@ impl Session {
         !self.is_inert() && self.shared.with(|meter| meter.has_main()) == Some(true)
     }
 
-    /// The first tick is whole when this returns.
+    /// Waits until the first tick is complete.
     pub fn catch_up(&self) {
         if !self.is_inert() {
             self.shared.with(Meter::complete_first_tick);
@@ -159,9 +184,9 @@ impl Session {
             std::mem::forget(self.thread.take());
             return None;
         }
-        // From here on the thread finds nothing to read.
+        // From here on the thread has no meter to read with.
         let mut meter = self.shared.lock().take()?;
-        // It goes when the program's threads are counted, and while the rest is read.
+        // The thread ends while the rest is read, before the threads of the program are counted.
         meter.last_tick_with(|| self.shared.wake.notify());
         let verdict = if meter.has_main() {
             verdict::of_watch(VerdictKind::Detached, "measured to the end of the block; the process goes on")
@@ -197,6 +222,7 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Makes the summary.
     pub fn summary(mut self) -> Summary {
         self.meter.sum_up(&self.info, self.settled)
     }
@@ -214,8 +240,8 @@ impl Drop for Session {
     }
 }
 
-/// The machine is first looked at so long after the start. Its counters move in steps of 10 ms: they have nothing to say
-/// about a block that is over by then.
+/// The counters of the machine are first read this long after the start. They move in steps of 10 ms and say nothing
+/// about a block that has ended by then.
 const FIRST_LOOK_NS: u64 = 1_000_000;
 
 fn tick_until_woken(
@@ -241,7 +267,7 @@ fn tick_until_woken(
             shared.with(Meter::complete_first_tick);
         }
         if has_ended {
-            // It is a zombie now, for as long as its parent leaves it: the last figures are there to read.
+            // It is a zombie until its parent reaps it: its last figures can still be read.
             shared.with(Meter::tick);
             exit = -1;
         }
@@ -261,11 +287,11 @@ fn tick_until_woken(
     (cadence.late_ticks, cadence.skipped_ticks)
 }
 
-/// A thread that was joined is counted by the kernel for a few microseconds more, and longer where it has to wait for
-/// its turn: until then it would pass for one of the program's.
+/// After a join the kernel still counts the thread for a few microseconds, longer on a busy machine. Until it is gone it
+/// would be counted as a thread of the program.
 fn wait_until_gone(tid: i32) {
     const MOST_TURNS: u32 = 1000;
-    // Some 20 µs: on a busy machine, whoever gives way at once waits for milliseconds.
+    // Spins for some 20 µs first: on a busy machine a thread that yields waits for milliseconds.
     const EAGER_TURNS: u32 = 50;
     for turn in 0..MOST_TURNS {
         if !Pid::new(tid).is_some_and(control::is_own_thread) {

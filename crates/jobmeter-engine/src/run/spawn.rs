@@ -22,6 +22,7 @@ pub const FORWARDED: [libc::c_int; 8] = [
     libc::SIGTSTP,
 ];
 
+/// Why a command did not start.
 #[derive(Debug)]
 pub enum SpawnError {
     /// The command does not exist or may not be run; the job's fault.
@@ -43,12 +44,14 @@ pub struct SignalPlan {
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
+    /// Its number.
     pub signal: i32,
     /// Sent by a process to us; otherwise by the kernel (a terminal) to the whole foreground group.
     pub by_user: bool,
 }
 
 impl SignalPlan {
+    /// Blocks the signals that are to be passed on, and opens a descriptor for them.
     pub fn install() -> io::Result<SignalPlan> {
         // SAFETY: the sets and actions are initialised by the calls that fill them before they are read.
         unsafe {
@@ -120,8 +123,11 @@ impl AsRawFd for SignalPlan {
     }
 }
 
+/// A process that was just started.
 pub struct Spawned {
+    /// Its number.
     pub pid: Pid,
+    /// When it was started, by the monotonic clock.
     pub started_ns: u64,
     exec_report: OwnedFd,
 }

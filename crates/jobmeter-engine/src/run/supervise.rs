@@ -25,14 +25,15 @@ use std::path::Path;
 /// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
 const CLOCK_AFTER_NS: u64 = 250_000_000;
 
-/// A command takes about so long to be loaded; one that is over by then has no children to tell of.
+/// Loading a command takes about this long; one that has ended by then had no children to report.
 const EXIT_RECORDS_AFTER_NS: u64 = 1_000_000;
 
-/// Shorter jobs are over before the memory could matter.
+/// Memory of the start is given back only in jobs longer than this.
 const TRIM_AFTER_NS: u64 = 20_000_000;
 
 /// A job under the meter.
 pub struct Supervisor<'job> {
+    /// The meter.
     pub meter: Meter,
     job: &'job mut Job,
     sentinel: Option<Sentinel>,
@@ -49,7 +50,7 @@ pub struct Supervisor<'job> {
     limits: Limits,
     oom_kills_before: Option<u64>,
     wants_clock: bool,
-    /// `None` once they are open.
+    /// `None` once they have been opened.
     exit_records_due_ns: Option<u64>,
     has_trimmed: bool,
     timeout: TimeoutState,
@@ -81,7 +82,9 @@ struct MainEnd {
 pub struct Outcome {
     /// As `wait` gives it; `None` when somebody else took it and the kernel does not keep it.
     pub status: Option<i32>,
+    /// The time limit ended it.
     pub timed_out: bool,
+    /// When the main process ended, by the monotonic clock.
     pub ended_ns: u64,
     /// Descendants that live on: pid and name.
     pub remaining: Vec<(i32, String)>,
@@ -92,11 +95,11 @@ impl<'job> Supervisor<'job> {
     /// says that the command could not be executed.
     pub fn new(job: &'job mut Job) -> Result<Supervisor<'job>, SpawnError> {
         let (pid, started_ns) = (job.spawned.pid, job.spawned.started_ns);
-        // First of all: a job of a millisecond is seen alive now or never.
+        // First of all: a job of a millisecond must be read at once to be seen alive.
         let (mut meter, trouble) = Meter::start_child(pid.get());
         let mut early_warnings: Vec<_> =
             trouble.map(|text| (WarningKind::Unreadable, text)).into_iter().collect();
-        // Right after the fork, for the job does not wait for it.
+        // After the fork, so that the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(started_ns);
         let Sources { group, events, marks, marks_doubt, sentinel, early_signals } =
@@ -138,10 +141,12 @@ impl<'job> Supervisor<'job> {
         })
     }
 
+    /// Of the job's main process.
     pub fn pid(&self) -> Pid {
         self.job.spawned.pid
     }
 
+    /// What binds the job.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -161,7 +166,7 @@ impl<'job> Supervisor<'job> {
                 }
                 self.handle_signal(arrived, main.is_some());
             }
-            // Signals merge and may be lost behind each other; children are asked for directly.
+            // Pending SIGCHLDs merge into one, so every child is asked for.
             main = self.reap_children().or(main);
             if ready.exit && main.is_none() {
                 main = self.missed_end();
@@ -213,11 +218,11 @@ impl<'job> Supervisor<'job> {
                 if has_events {
                     self.meter.wake_by_events();
                 }
-                // Without a descriptor of the process, each look asks for it.
+                // Without a descriptor of the process, every wake-up asks whether it is there.
                 let exit = has_ended || exit == -1;
                 Ready { signals: has_signals, marks: has_marks, exit }
             }
-            // It has slept a little: everything is looked at.
+            // The wait failed and slept a little instead: treat every source as ready.
             Err(_) => Ready { signals: true, marks: true, exit: true },
         }
     }
@@ -241,7 +246,7 @@ impl<'job> Supervisor<'job> {
         MainEnd { status, ended_ns: sys::monotonic_ns() }
     }
 
-    /// Passes on what was meant for the job and did not reach it by itself.
+    /// Forwards signals that were meant for the job and did not reach it directly.
     fn handle_signal(&mut self, arrived: Arrived, main_is_gone: bool) {
         let signal = arrived.signal;
         if signal == libc::SIGCHLD {
@@ -262,7 +267,7 @@ impl<'job> Supervisor<'job> {
         }
     }
 
-    /// Ends and reaps it; its pid may now become a process of the job.
+    /// Ends and reaps the sentinel; its pid may be given to a process of the job from now on.
     fn retire_sentinel(&mut self, former: Sentinel) {
         let pid = former.pid();
         drop(former);
@@ -319,7 +324,7 @@ impl<'job> Supervisor<'job> {
         let mut main = None;
         while let Waiting::Ended(pid, status) = control::peek_child(None) {
             if let Some(sentinel) = self.sentinel.take_if(|sentinel| sentinel.pid() == pid) {
-                // Somebody killed it: without one, signals are judged by their sender alone.
+                // Somebody killed the sentinel: without it, signals are judged by their sender alone.
                 self.retire_sentinel(sentinel);
                 continue;
             }
@@ -352,7 +357,8 @@ impl<'job> Supervisor<'job> {
         let meter = &mut self.meter;
         if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
             self.has_trimmed = true;
-            // Shorter jobs do without: what ends in the first moments is reaped by us, or has an exit code unknown.
+            // Shorter jobs do without it: processes that end in the first moments are reaped by us, or their exit code stays
+            // unknown.
             meter.open_exit_events();
             // Where the job's own group counts no memory, the one that we are in does.
             self.oom_kills_before = self.oom_kills_before.or_else(|| self.membership.oom_kills());
@@ -399,7 +405,7 @@ impl<'job> Supervisor<'job> {
                 if !self.meter.witnesses.group.as_ref().is_some_and(JobGroup::kill) {
                     self.signal_tree(libc::SIGKILL);
                 }
-                // Forked while we killed: looked for again until the tree is empty.
+                // Processes forked while we killed: search again until the tree is empty.
                 self.job.deadline_ns = Some(sys::monotonic_ns() + 20_000_000);
             }
         }
@@ -408,7 +414,7 @@ impl<'job> Supervisor<'job> {
     fn signal_tree(&self, signal: i32) {
         let processes = self.meter.own_processes().map(|process| process.id.pid);
         processes.for_each(|pid| send_to(pid, signal));
-        // A main process that could not be read is in no tree. Until we reap it, its pid is its own.
+        // A main process that could not be read is in no tree. Its pid is not reused until we reap it.
         if self.meter.doubts.is_main_missing && control::look_at(self.pid()) != Waiting::NoChild {
             send_to(self.pid().get(), signal);
         }
@@ -474,7 +480,7 @@ fn has_terminal() -> bool {
     sys::open_read(c"/dev/tty").is_ok()
 }
 
-/// A process that is gone needs no signal.
+/// Errors are ignored: a process that is gone needs no signal.
 fn send_to(pid: i32, signal: i32) {
     if let Some(pid) = Pid::new(pid) {
         drop(control::send(pid, signal));

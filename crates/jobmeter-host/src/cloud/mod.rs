@@ -45,24 +45,32 @@ impl MetadataConfig {
     }
 }
 
+/// What told of the cloud.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CloudSource {
     /// Nothing names a cloud.
     None,
+    /// The firmware's tables.
     Dmi,
     /// DMI named the vendor and its metadata service answered.
     Metadata,
 }
 
+/// The rented machine, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CloudInfo {
     /// `None`: nothing names a cloud. It may still be one that hides.
     pub vendor: Option<Vendor>,
+    /// The vendor's name for the type of machine.
     pub instance_type: Option<String>,
+    /// The vendor's name for the region.
     pub region: Option<String>,
+    /// The vendor's name for the zone.
     pub zone: Option<String>,
+    /// How long it took to find out, seconds.
     pub discovery_time_s: f64,
+    /// What told it.
     pub source: CloudSource,
     /// Why something is missing, or what the vendor rests on.
     pub reason: Option<String>,

@@ -2,24 +2,36 @@
 
 use serde::Serialize;
 
+/// Whose machine it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Vendor {
+    /// Amazon Web Services.
     Aws,
+    /// Google Cloud.
     Gcp,
+    /// Microsoft Azure.
     Azure,
+    /// Hetzner Cloud.
     Hetzner,
+    /// OVHcloud.
     Ovh,
+    /// UpCloud.
     UpCloud,
+    /// Vultr.
     Vultr,
+    /// Alibaba Cloud.
     Alibaba,
+    /// DigitalOcean.
     DigitalOcean,
+    /// Oracle Cloud.
     Oracle,
     /// Some OpenStack cloud that is not known to be OVH's.
     OpenStack,
 }
 
 impl Vendor {
+    /// Every vendor.
     pub const ALL: [Vendor; 11] = [
         Vendor::Aws,
         Vendor::Gcp,
@@ -34,6 +46,7 @@ impl Vendor {
         Vendor::OpenStack,
     ];
 
+    /// The word in JSON.
     pub fn key(self) -> &'static str {
         match self {
             Vendor::Aws => "aws",
@@ -50,6 +63,7 @@ impl Vendor {
         }
     }
 
+    /// What people call it.
     pub fn title(self) -> &'static str {
         match self {
             Vendor::Aws => "Amazon Web Services",

@@ -16,22 +16,30 @@ pub enum Ending {
     Broken,
 }
 
+/// What one run says about what the next one needs. `None` is unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
+    /// How the run ended.
     pub ending: Ending,
+    /// Cores in use, mean over the run.
     pub cores_mean: Option<f64>,
+    /// Cores in use, the most over any short window.
     pub cores_max: Option<f64>,
     /// Cores in use weighted by CPU time: those that it used when it was busy.
     pub cores_busy: Option<f64>,
     /// The peak as sampled, and its upper bound.
     pub memory_sampled: Option<f64>,
+    /// The most memory that the job held, bytes.
     pub memory_peak: Option<f64>,
     /// The part of it that no process maps.
     pub memory_unmapped: f64,
     /// How the upper bound was reached.
     pub memory_source: Option<String>,
+    /// Why the peak of memory is not known, or not certain.
     pub memory_reason: Option<String>,
+    /// GPUs in use, mean over the run: 1.0 is one busy all the time.
     pub gpus_mean: Option<f64>,
+    /// GPUs in use, the most at any sample.
     pub gpus_max: Option<f64>,
     /// Devices on which the job held memory or ran.
     pub gpus_touched: Option<f64>,
@@ -39,13 +47,18 @@ pub struct Run {
     pub vram_peak: Option<f64>,
     /// How the run ended, where it did not end well.
     pub trouble: Option<String>,
+    /// Why the use of GPUs is not known.
     pub gpu_reason: Option<String>,
+    /// Wall time, seconds.
     pub wall_s: Option<f64>,
+    /// The most that the job can have held on disk at once.
     pub disk_bytes: Option<f64>,
+    /// Size of the input by the tag that names it.
     pub input_bytes: Option<f64>,
 }
 
 impl Run {
+    /// Reads the evidence off a summary; `input_tag` names the tag with the input's size.
     pub fn of(summary: &Summary, input_tag: &str) -> Run {
         let job = &summary.combined;
         let memory = job.get(Metric::RssBytes, Stat::Max);

@@ -18,11 +18,14 @@ use crate::policy::{Policy, scale::Fit};
 use jobmeter_model::Summary;
 use serde::Serialize;
 
+/// How advice is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
+    /// Which rule sizes the request.
     pub policy: Policy,
     /// Size of the next run's input; the tag `input_tag` of past runs holds theirs.
     pub input_bytes: Option<f64>,
+    /// The tag that holds the size of the input.
     pub input_tag: String,
 }
 
@@ -39,7 +42,9 @@ pub struct Item {
     pub value: Option<u64>,
     /// The amount before it was rounded up to a sensible step.
     pub need: Option<f64>,
+    /// What the value rests on, in one sentence.
     pub why: String,
+    /// Why there is no value; `None` where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
     /// How the need follows the input size, if that was asked for and could be fitted.
@@ -47,31 +52,54 @@ pub struct Item {
     pub fit: Option<Fit>,
 }
 
+/// What to ask for next time, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
+    /// The rule that sized it.
     #[serde(flatten)]
     pub policy: Policy,
     /// Name of the job, if the runs agree on one. Hostile text.
     pub name: Option<String>,
     /// Runs given, and runs that ended well and were learned from.
     pub runs: usize,
+    /// Runs whose figures were used.
     pub runs_used: usize,
+    /// Mean wall time of those runs, seconds.
     pub mean_wall_s: Option<f64>,
+    /// Cores to ask for.
     pub cores: Item,
+    /// Memory to ask for, bytes.
     pub memory_bytes: Item,
+    /// GPUs to ask for.
     pub gpus: Item,
     /// On each GPU.
     pub vram_bytes: Item,
+    /// Time limit to ask for, seconds.
     pub time_s: Item,
+    /// Disk space to ask for, bytes.
     pub disk_bytes: Item,
+    /// What the runs had been given, and used of it.
     pub present: Option<Present>,
     /// No run ended well: a whole run may need more than each amount.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_floor: bool,
+    /// What to know before following it.
     pub notes: Vec<String>,
 }
 
 /// Advice from one run or many of the same job.
+///
+/// ```
+/// use jobmeter_insight::advice::{Options, advise};
+/// use jobmeter_model::Summary;
+///
+/// let text = std::fs::read_to_string("../../fixtures/golden/plain/show.json")?;
+/// let summary: Summary = serde_json::from_str(&text)?;
+/// let advice = advise(&[summary], &Options::default())?;
+/// assert_eq!(advice.runs_used, 1);
+/// assert!(advice.memory_bytes.value > Some(0), "{}", advice.memory_bytes.why);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn advise(summaries: &[Summary], options: &Options) -> Result<Advice, Error> {
     if summaries.is_empty() {
         return Err(Error::NoRuns { reason: "no run was given".to_owned() });
@@ -101,11 +129,13 @@ impl Advice {
         }
     }
 
+    /// As JSON, for programs.
     pub fn to_json(&self) -> String {
         // Plain data with string keys: serialising it cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
+    /// As text, for people.
     pub fn to_text(&self) -> String {
         text::render(self)
     }

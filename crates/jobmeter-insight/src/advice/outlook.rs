@@ -9,14 +9,17 @@ use crate::units::show_capacity;
 use jobmeter_model::Summary;
 use serde::Serialize;
 
+/// Advice, the servers that fit it, and what they cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outlook {
+    /// What to ask for.
     pub advice: Advice,
     /// The cheapest server of the catalogue that holds the advice.
     pub server: Option<Offer>,
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_missing: Option<String>,
+    /// What the present and the recommended server cost; `None` where neither price is known.
     pub cost: Option<Comparison>,
     /// Of the latest run that ended well.
     pub allocation: Allocation,
@@ -57,11 +60,13 @@ pub fn outlook(
 }
 
 impl Outlook {
+    /// As JSON, for programs.
     pub fn to_json(&self) -> String {
         // Plain data with string keys: serialising it cannot fail.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
+    /// As text, for people.
     pub fn to_text(&self) -> String {
         let mut out = self.advice.to_text();
         out.push_str(&format!("machine: {}\n", self.allocation.allocation.as_str()));

@@ -5,16 +5,22 @@ use crate::units::show_bytes;
 use jobmeter_model::{Metric, Stat, Summary};
 use serde::Serialize;
 
+/// What the runs were given, and how much of it they used.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Present {
+    /// The memory limit that they ran under, bytes.
     pub memory_bytes: Option<u64>,
+    /// The cores that they were given.
     pub cores: Option<f64>,
     /// The limits are the job's own; otherwise they are what the machine has.
     pub is_asked_for: bool,
+    /// The largest peak of memory, bytes.
     pub used_memory_bytes: Option<u64>,
+    /// The highest mean of cores in use.
     pub used_cores: Option<f64>,
     /// How many times more than used was given: 5.8 means 5.8 times.
     pub memory_times_used: Option<f64>,
+    /// How many times the cores that were used they were given.
     pub cores_times_used: Option<f64>,
     /// One sentence: asked for 68.7 GB and 16 cores, used 11.8 GB and 3.1 cores.
     pub text: String,

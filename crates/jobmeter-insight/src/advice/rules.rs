@@ -266,6 +266,7 @@ pub(super) fn percent(chance: f64) -> String {
 
 /// The simple rules over the runs, for interfaces that speak the reference's language.
 impl Advice {
+    /// The rules of thumb of the simple policy, over these runs.
     pub fn simple_rules(runs: &[Run]) -> policy::SimpleAdvice {
         let most = |pick: fn(&Run) -> Option<f64>| runs.iter().filter_map(pick).fold(0.0, f64::max);
         let average =

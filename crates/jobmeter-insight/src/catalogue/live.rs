@@ -15,17 +15,23 @@ pub const DEFAULT_ENDPOINT: &str = "https://keeper.sparecores.net";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
+    /// From a service, now.
     Live {
+        /// The service that answered.
         endpoint: String,
     },
+    /// From the table that is built in.
     Embedded,
     /// A user's own catalogue, alone or beside the embedded table.
     File {
+        /// The file.
         path: String,
+        /// Whether the file replaces the built-in table instead of adding to it.
         only: bool,
     },
     /// A live answer was asked for and not to be had.
     EmbeddedAfterFailure {
+        /// What went wrong.
         reason: String,
     },
 }

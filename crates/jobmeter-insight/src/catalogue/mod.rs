@@ -19,9 +19,12 @@ use std::sync::OnceLock;
 
 const EMBEDDED: &str = include_str!("../../data/servers.csv");
 
+/// A server type that can be rented.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Server {
+    /// Who rents it out, in lower case.
     pub vendor: String,
+    /// The vendor's name for it.
     pub type_name: String,
     /// Types of one family differ in size only.
     pub family: String,
@@ -29,33 +32,46 @@ pub struct Server {
     pub category: String,
     /// `x86_64` or `arm64`.
     pub arch: String,
+    /// Virtual cores.
     pub vcpus: u32,
     /// Nominal; the operating system keeps some hundred MiB for itself.
     pub memory_bytes: u64,
+    /// Its GPUs, where it has some.
     pub gpu: Option<Gpu>,
+    /// What it costs, by region.
     pub prices: Vec<Price>,
+    /// Of the prices, as a three-letter code.
     pub currency: String,
     /// Year, or year and month, in which the price held.
     pub as_of: String,
+    /// Where the figures come from.
     pub source: String,
 }
 
+/// The GPUs of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gpu {
+    /// The model, as the vendor names it.
     pub model: String,
+    /// How many.
     pub count: u32,
     /// Of each GPU, as marketed; the driver shows a few per cent less. `None`: the catalogue does not say.
     pub vram_bytes: Option<u64>,
 }
 
+/// A price in one region.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
+    /// The vendor's name for the region; `any` where the list has none.
     pub region: String,
+    /// In the server's currency.
     pub per_hour: f64,
 }
 
+/// Servers to choose from.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
+    /// In the order of the list.
     pub servers: Vec<Server>,
 }
 

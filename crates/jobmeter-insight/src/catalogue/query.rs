@@ -5,16 +5,24 @@ use crate::Error;
 use crate::units::show_capacity;
 use serde::Serialize;
 
+/// What a server must have. `None` asks for nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
+    /// At least this many virtual cores.
     pub cpu: Option<u32>,
+    /// At least this much memory.
     pub memory_bytes: Option<u64>,
+    /// At least this many GPUs.
     pub gpu: Option<u32>,
     /// Of each GPU. Asking for VRAM asks for at least one GPU.
     pub vram_bytes: Option<u64>,
+    /// This vendor only.
     pub vendor: Option<String>,
+    /// This processor architecture only.
     pub arch: Option<String>,
+    /// This region only.
     pub region: Option<String>,
+    /// This category only.
     pub category: Option<String>,
     /// In dollars; other currencies are converted with the rates of the catalogue.
     pub max_usd_per_hour: Option<f64>,
@@ -25,22 +33,36 @@ pub struct Filters {
 /// A server in one region at its price.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Offer {
+    /// Who rents it out.
     pub vendor: String,
+    /// The vendor's name for it.
     #[serde(rename = "type")]
     pub type_name: String,
+    /// Such as `general`, `memory` or `gpu`.
     pub category: String,
+    /// Processor architecture.
     pub arch: String,
+    /// Virtual cores.
     pub vcpus: u32,
+    /// Memory.
     pub memory_bytes: u64,
+    /// The model of its GPUs.
     pub gpu_model: Option<String>,
+    /// How many GPUs; 0 without.
     pub gpu_count: u32,
+    /// Memory of one GPU.
     pub vram_bytes: Option<u64>,
+    /// Where the price holds.
     pub region: String,
+    /// In `currency`.
     pub price_per_hour: f64,
+    /// As a three-letter code.
     pub currency: String,
     /// `None` where the catalogue has no rate for the currency; such offers come last.
     pub usd_per_hour: Option<f64>,
+    /// When the price was read.
     pub as_of: String,
+    /// Where the price comes from.
     pub source: String,
 }
 

@@ -26,10 +26,13 @@ pub const EXIT_EXCEEDED: u8 = 123;
 /// Exit code when no budget is exceeded but one could not be decided.
 pub const EXIT_UNDECIDED: u8 = 122;
 
+/// How a run stands against one budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// Within the limit, whatever the doubt about the figure.
     Holds,
+    /// Above the limit, whatever the doubt about the figure.
     Exceeded,
     /// The measured value is within the budget, but the truth may be above it.
     CannotExclude,
@@ -40,6 +43,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// What people call it.
     pub fn title(self) -> &'static str {
         match self {
             Outcome::Holds => "holds",
@@ -56,37 +60,53 @@ impl Outcome {
 pub struct Line {
     /// As the option is called: `ram`, `cpu-time`.
     pub budget: &'static str,
+    /// What people call the budget.
     pub title: String,
+    /// The scope of the figure.
     pub scope: &'static str,
+    /// The key of the figure in the summary.
     pub key: Cow<'static, str>,
+    /// What limit and value count.
     pub unit: Unit,
+    /// The most that is allowed.
     pub limit: Option<f64>,
     /// The limit as the user wrote it, for people.
     #[serde(skip)]
     pub written: Option<String>,
+    /// Where the limit comes from.
     pub origin: Origin,
+    /// What was measured.
     pub value: Option<f64>,
+    /// The least that it can have been.
     pub lower: Option<f64>,
+    /// The most that it can have been.
     pub upper: Option<f64>,
+    /// How true the figure is.
     pub quality: Quality,
+    /// How it stands.
     pub outcome: Outcome,
     /// Why, where the outcome does not say it all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
+/// A run against its budgets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
+    /// Of the JSON.
     pub schema_version: u32,
+    /// The run that was checked.
     pub run_id: String,
     /// Hostile text: escape on output.
     pub label: String,
+    /// One line for each budget.
     pub lines: Vec<Line>,
     /// What to know besides, such as a run that failed and so may have needed less.
     pub notes: Vec<String>,
 }
 
 impl Report {
+    /// How many budgets have this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.lines.iter().filter(|line| line.outcome == outcome).count()
     }

@@ -5,6 +5,7 @@ use super::{Line, Outcome, Report};
 use jobmeter_model::format::{Style, format};
 use jobmeter_model::text::printable_within;
 
+/// The report as text, for people.
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
     for line in &report.lines {

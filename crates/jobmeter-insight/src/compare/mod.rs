@@ -30,7 +30,9 @@ pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 /// Why nothing could be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompareError {
+    /// Fewer than two groups were given.
     TooFewGroups,
+    /// A group of this name has no runs.
     EmptyGroup(String),
     /// Not a share between 0 and 1.
     BadOption(&'static str, String),
@@ -50,6 +52,7 @@ impl std::fmt::Display for CompareError {
 
 impl std::error::Error for CompareError {}
 
+/// How runs are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Chance of any false alarm in a whole comparison of equal sets.
@@ -66,22 +69,29 @@ impl Default for Options {
     }
 }
 
+/// Groups of runs, figure by figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
+    /// Of the JSON.
     pub schema_version: u32,
+    /// The chance of a false alarm that was allowed.
     pub alpha: f64,
+    /// Differences below this share of the baseline do not count.
     pub min_effect_ratio: f64,
     /// The first one is the base.
     pub groups: Vec<GroupInfo>,
+    /// One row for each figure.
     pub rows: Vec<Row>,
     /// What to know before believing it.
     pub notes: Vec<String>,
 }
 
+/// A group as the comparison shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GroupInfo {
     /// Hostile text: escape on output.
     pub label: String,
+    /// Its runs.
     pub run_ids: Vec<String>,
 }
 
@@ -93,8 +103,11 @@ pub struct Row {
     /// Name of the phase or device. Hostile text: escape on output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
+    /// Key of the figure in the summary.
     pub key: String,
+    /// What people call it.
     pub title: String,
+    /// What its values count.
     pub unit: Unit,
     /// Put to the test, and shown without being asked for.
     pub headline: bool,
@@ -104,13 +117,18 @@ pub struct Row {
     pub contrasts: Vec<Contrast>,
 }
 
+/// A figure over the runs of one group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
+    /// Runs that have it.
     pub runs: usize,
     /// Runs that know this figure.
     pub known: usize,
+    /// The middle value.
     pub median: Option<f64>,
+    /// The smallest value.
     pub min: Option<f64>,
+    /// The largest value.
     pub max: Option<f64>,
     /// Interval that holds the true median with 95 % confidence, from order statistics; needs six runs.
     pub median_interval: Option<[f64; 2]>,
@@ -121,8 +139,10 @@ pub struct Cell {
     pub reason: Option<String>,
 }
 
+/// A group against the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contrast {
+    /// Median of the group less that of the baseline.
     pub difference: Option<f64>,
     /// New median over base median.
     pub ratio: Option<f64>,
@@ -132,6 +152,7 @@ pub struct Contrast {
     pub p_value: Option<f64>,
     /// After sharing the false-alarm budget; below [`Comparison::alpha`] means a difference.
     pub p_adjusted: Option<f64>,
+    /// What the difference means.
     pub verdict: Verdict,
 }
 

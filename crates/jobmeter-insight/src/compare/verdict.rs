@@ -5,10 +5,13 @@ use super::table::Drawn;
 use super::{Options, Row};
 use serde::Serialize;
 
+/// What a difference between two groups means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// Worse than the baseline, beyond chance and the least effect.
     Regression,
+    /// Better than the baseline, beyond chance and the least effect.
     Improvement,
     /// No difference that these runs could tell from noise.
     Noise,
@@ -21,6 +24,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// What people call it.
     pub fn title(self) -> &'static str {
         match self {
             Verdict::Regression => "regression",

@@ -21,6 +21,7 @@ use serde::Serialize;
 /// One rank's part, as it was read.
 #[derive(Debug, Clone)]
 pub struct RankRun {
+    /// Of the rank.
     pub summary: Summary,
     /// The record has no end yet, and its writer is alive here.
     pub is_running: bool,
@@ -43,11 +44,13 @@ impl RankRun {
 pub struct Job {
     /// In the form of any run's summary: `combined` is the sum over all ranks.
     pub summary: Summary,
+    /// The machines that it ran on.
     pub nodes: Vec<Node>,
     /// By rank.
     pub ranks: Vec<Rank>,
     /// Ranks that must have been there and left no record.
     pub missing_ranks: Vec<u32>,
+    /// How unevenly the work was spread.
     pub imbalance: Imbalance,
     #[serde(skip)]
     grid: Grid,

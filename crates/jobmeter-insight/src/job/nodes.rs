@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 pub struct Node {
     /// Host name. Hostile text.
     pub name: String,
+    /// Ranks that ran on it.
     pub ranks: usize,
+    /// Cores of the machine.
     pub system_cores: u32,
     /// Cores that the ranks on it may use together.
     pub expected_cores: f64,

@@ -14,6 +14,7 @@ pub enum RankState {
     Failed,
     /// Ended by a signal, by memory or by a time limit.
     Killed,
+    /// Its record grows still.
     Running,
     /// Its record has no end, and nobody writes it any more: jobmeter itself was killed with it.
     Unfinished,
@@ -22,17 +23,27 @@ pub enum RankState {
 /// One rank.
 #[derive(Debug, Clone, Serialize)]
 pub struct Rank {
+    /// Its number, where the launcher gave one.
     pub rank: Option<u32>,
+    /// The machine that it ran on.
     pub node: String,
+    /// The run of this rank.
     pub run_id: String,
+    /// How far it has come.
     pub state: RankState,
     /// One sentence on how it ended.
     pub verdict: String,
+    /// Of its main process.
     pub exit_code: Option<i32>,
+    /// The signal that ended its main process.
     pub signal: Option<i32>,
+    /// When it began.
     pub started_unix_ns: u64,
+    /// How long it took; `None` while it runs.
     pub wall_ns: Option<u64>,
+    /// CPU time of the rank.
     pub cpu_ns: Option<u64>,
+    /// Peak memory of the rank.
     pub peak_rss_bytes: Option<u64>,
     #[serde(skip)]
     pub(super) end_unix_ns: u64,

@@ -11,14 +11,18 @@ mod stats;
 use crate::units::{GIB, MIB};
 use serde::Serialize;
 
+/// The usual chance that a run needs more than was asked for.
 pub const DEFAULT_CHANCE: f64 = 0.01;
 
+/// How a request is sized from what runs used.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "policy")]
 pub enum Policy {
+    /// Rules of thumb over means and peaks.
     Simple,
     /// `chance`: how often a run may need more than advised.
     Risk {
+        /// That a run needs more than was asked for.
         chance: f64,
     },
 }
@@ -35,19 +39,28 @@ pub const SIMPLE_HEADROOM: f64 = 1.2;
 /// What the simple rule reads: averages and peaks of the job's processes over one or many runs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SimpleInput {
+    /// Cores in use, mean over the run.
     pub cores_mean: f64,
+    /// The most memory that the job held.
     pub memory_peak_bytes: f64,
     /// GPUs kept busy, on average and at most; 1.0 is one GPU fully busy.
     pub gpus_mean: f64,
+    /// GPUs in use, the most at any sample.
     pub gpus_max: f64,
+    /// The most memory that the job held on GPUs.
     pub vram_peak_bytes: f64,
 }
 
+/// What the simple policy asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SimpleAdvice {
+    /// Cores.
     pub cores: u64,
+    /// Memory.
     pub memory_bytes: u64,
+    /// GPUs.
     pub gpus: u64,
+    /// Memory on GPUs.
     pub vram_bytes: u64,
 }
 

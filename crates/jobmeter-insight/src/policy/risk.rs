@@ -15,8 +15,10 @@ const ASSUMED_SPREAD: f64 = 0.07;
 /// How many runs that assumption is worth.
 const ASSUMED_RUNS: f64 = 3.0;
 
+/// A value that the next run stays below with the chance that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
+    /// The value.
     pub value: f64,
     /// The bound came from the order of the values, not from the lognormal curve.
     pub is_empirical: bool,

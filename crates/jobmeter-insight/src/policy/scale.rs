@@ -7,26 +7,42 @@ use serde::Serialize;
 /// A curve needs at least this many different sizes.
 pub const FEWEST_SIZES: usize = 3;
 
+/// How a need grows with the input.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "curve")]
 pub enum Curve {
     /// `base + slope · input`
-    Line { base: f64, slope: f64 },
+    Line {
+        /// The need without any input.
+        base: f64,
+        /// The need for each unit of input.
+        slope: f64,
+    },
     /// `factor · input ^ exponent`
-    Power { factor: f64, exponent: f64 },
+    Power {
+        /// The need for an input of 1.
+        factor: f64,
+        /// How it grows.
+        exponent: f64,
+    },
 }
 
 type Fitter = fn(&[(f64, f64)]) -> Option<Curve>;
 
+/// A curve fitted to runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
+    /// The curve.
     pub curve: Curve,
+    /// Runs that it was fitted to.
     pub runs: usize,
     /// Share of the logarithm's variance that the curve explains.
     pub r_squared: f64,
     /// Typical relative error when a run is predicted from the others: 0.1 is 10 %.
     pub prediction_error: f64,
+    /// Of the runs that it was fitted to.
     pub smallest_input: f64,
+    /// Of the runs that it was fitted to.
     pub largest_input: f64,
     #[serde(skip)]
     squares: f64,
@@ -69,6 +85,7 @@ pub fn fit(points: &[(f64, f64)]) -> Option<Fit> {
 }
 
 impl Fit {
+    /// What the curve says for an input of this size.
     pub fn predict(&self, input: f64) -> f64 {
         value(self.curve, input)
     }
@@ -81,6 +98,7 @@ impl Fit {
         self.predict(input) * curve.max(empirical_bound(residuals, chance)).exp()
     }
 
+    /// Whether an input of this size lies outside of the inputs that the curve was fitted to.
     pub fn extrapolates(&self, input: f64) -> bool {
         input < self.smallest_input * 0.99 || input > self.largest_input * 1.01
     }

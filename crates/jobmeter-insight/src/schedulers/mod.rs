@@ -6,20 +6,31 @@ mod formats;
 use crate::advice::Advice;
 use crate::units::{GIB, MIB};
 
+/// In whose words advice is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// `#SBATCH` lines.
     Slurm,
+    /// A resources block of a pod.
     Kubernetes,
+    /// Directives of a process.
     Nextflow,
+    /// Resources of a rule.
     Snakemake,
+    /// A decorator of a step.
     Metaflow,
+    /// Options of `docker run`.
     Docker,
+    /// Resource requirements of a job definition.
     AwsBatch,
+    /// For people.
     Text,
+    /// For programs.
     Json,
 }
 
 impl Format {
+    /// Every format with its name.
     pub const ALL: [(&'static str, Format); 9] = [
         ("slurm", Format::Slurm),
         ("kubernetes", Format::Kubernetes),
@@ -32,6 +43,7 @@ impl Format {
         ("json", Format::Json),
     ];
 
+    /// The format of this name.
     pub fn parse(name: &str) -> Result<Format, crate::Error> {
         let found = Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
         found.ok_or_else(|| crate::Error::UnknownValue {

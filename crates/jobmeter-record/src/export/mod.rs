@@ -24,16 +24,23 @@ use meter::Allowance;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// What a table can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// Comma-separated values with a header.
     Csv,
+    /// One JSON object in each line.
     Jsonl,
+    /// Apache Parquet.
     Parquet,
+    /// A SQLite database.
     Sqlite,
+    /// An Arrow stream.
     Arrow,
 }
 
 impl Format {
+    /// Every format.
     pub const ALL: [Format; 5] = [Format::Csv, Format::Jsonl, Format::Parquet, Format::Sqlite, Format::Arrow];
 
     /// Also the usual file extension.
@@ -47,6 +54,7 @@ impl Format {
         }
     }
 
+    /// The format of this name.
     pub fn from_key(key: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|format| format.key() == key)
     }
@@ -63,6 +71,17 @@ trait TableWriter: RowSink {
 }
 
 /// One table to any stream. SQLite needs a file and is not for this.
+///
+/// ```
+/// use jobmeter_record::export::{Format, write_table};
+/// use jobmeter_record::{Run, table::Table};
+/// use std::path::Path;
+///
+/// let run = Run::open("../../fixtures/runs/v1-phases.jobmeter".as_ref())?;
+/// let damage = write_table(&run, Table::Phases, Format::Csv, std::io::stdout(), Path::new("standard output"))?;
+/// assert!(damage.is_none());
+/// # Ok::<(), jobmeter_record::RecordError>(())
+/// ```
 pub fn write_table<W: Write + Send + 'static>(
     run: &Run,
     table: Table,

@@ -72,6 +72,7 @@ impl AsideFile {
         self.aside.as_ref().map(|aside| aside.path.as_path()).ok_or_else(|| not_regular(&self.named))
     }
 
+    /// Writes to the file while it is not in its place yet.
     pub fn writer(&self) -> Result<OutputWriter, RecordError> {
         self.out.try_clone().map_err(|error| RecordError::io("write", &self.named, error))
     }

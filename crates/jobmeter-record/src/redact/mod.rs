@@ -26,6 +26,7 @@ use scan::Mode;
 use shell::Piece;
 use values::Place;
 
+/// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
 /// Scripts inside scripts (`ssh host 'sh -c "…"'`) are followed so deep.

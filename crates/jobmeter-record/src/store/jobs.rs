@@ -24,6 +24,7 @@ pub struct RunGroup {
 /// What a selector names.
 #[derive(Debug)]
 pub enum Selected {
+    /// One run by itself.
     Run(PathBuf),
     /// The ranks of one job, by rank.
     Job(Vec<StoredRun>),

@@ -12,13 +12,16 @@ use std::path::{Path, PathBuf};
 /// A run of the store as a listing shows it.
 #[derive(Debug, Clone)]
 pub struct StoredRun {
+    /// Where its file is.
     pub path: PathBuf,
+    /// What a list shows of it.
     pub digest: Digest,
 }
 
 /// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
+    /// It has a summary.
     Finished,
     /// No trailer yet, and its process is alive on this host.
     Running,
@@ -27,6 +30,7 @@ pub enum State {
 }
 
 impl State {
+    /// The word in lists and JSON.
     pub fn key(self) -> &'static str {
         match self {
             State::Finished => "finished",
@@ -36,8 +40,10 @@ impl State {
     }
 }
 
+/// The runs of a store.
 #[derive(Debug, Default)]
 pub struct Listing {
+    /// The youngest first.
     pub runs: Vec<StoredRun>,
     /// Files of the store that are no readable runs, and why.
     pub unreadable: Vec<(PathBuf, RecordError)>,
@@ -65,9 +71,11 @@ impl Listing {
 /// Which exit a filter asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitFilter {
+    /// This exit code.
     Code(i32),
     /// Anything but exit code 0: other codes, signals, time limits, crashes.
     Failed,
+    /// Those that run still.
     Running,
 }
 
@@ -80,15 +88,20 @@ pub struct Filter {
     pub command: Option<String>,
     /// A tag and the value it must have; `None` for any value.
     pub tags: Vec<(String, Option<String>)>,
+    /// Begun then or later.
     pub since_unix_ns: Option<u64>,
+    /// Begun before then.
     pub until_unix_ns: Option<u64>,
+    /// That ended like this.
     pub exit: Option<ExitFilter>,
+    /// On this machine.
     pub host: Option<String>,
     /// A job: its identifier, or scheduler and identifier (`slurm:4711`), with a step (`4711.0`) or without.
     pub job: Option<String>,
 }
 
 impl Filter {
+    /// Whether it lets every run pass.
     pub fn is_empty(&self) -> bool {
         self.name.is_none()
             && self.command.is_none()
@@ -100,6 +113,7 @@ impl Filter {
             && self.job.is_none()
     }
 
+    /// Whether the run passes.
     pub fn matches(&self, run: &StoredRun) -> bool {
         let digest = &run.digest;
         let like = |pattern: &str, text: &str| glob::matches(pattern, text);
@@ -128,6 +142,7 @@ impl Filter {
 }
 
 impl StoredRun {
+    /// How far the run has come.
     pub fn state(&self) -> State {
         if self.digest.is_finished() {
             State::Finished

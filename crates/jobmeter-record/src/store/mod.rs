@@ -23,6 +23,7 @@ pub(crate) const EXTENSION: &str = "jobmeter";
 /// The folder of the jobs inside a store.
 pub(crate) const JOBS: &str = "jobs";
 
+/// A folder of run files.
 #[derive(Debug, Clone)]
 pub struct Store {
     directory: PathBuf,
@@ -50,10 +51,12 @@ impl Store {
         })
     }
 
+    /// The store in this folder, which is made with the first run.
     pub fn at(directory: impl Into<PathBuf>) -> Store {
         Store { directory: directory.into() }
     }
 
+    /// Where it is.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

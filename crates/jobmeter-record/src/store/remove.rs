@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 /// What `prune` takes away: runs that are both older and beyond the number to keep, where given.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PruneRule {
+    /// Keep this many of the youngest.
     pub keep: Option<usize>,
+    /// Remove those that began before then.
     pub started_before_unix_ns: Option<u64>,
 }
 
@@ -42,6 +44,7 @@ impl Store {
         Ok(beyond.filter(|run| old(run) && run.state() != State::Running).collect())
     }
 
+    /// Removes the file of a run.
     pub fn remove(&self, path: &Path) -> Result<(), RecordError> {
         let path = self.check_inside(path)?;
         std::fs::remove_file(&path).map_err(|error| RecordError::io("remove", &path, error))?;

@@ -16,27 +16,40 @@ use crate::error::RecordError;
 use crate::reader::Run;
 use jobmeter_model::EntityKind;
 
+/// What a column of a table holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
+    /// A whole number that is not negative.
     Unsigned,
+    /// A whole number.
     Signed,
+    /// A number.
     Real,
     /// From the job: hostile.
     Text,
 }
 
+/// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
+    /// Its header.
     pub name: String,
+    /// What it holds.
     pub kind: CellKind,
 }
 
+/// One value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
+    /// Unknown.
     Null,
+    /// A whole number that is not negative.
     Unsigned(u64),
+    /// A whole number.
     Signed(i64),
+    /// A number.
     Real(f64),
+    /// Text of the job or of us; hostile, escape it.
     Text(&'a str),
 }
 
@@ -60,9 +73,11 @@ impl From<Option<f64>> for Cell<'_> {
 
 /// Takes rows whose cells fit the fields of the table, one cell per field.
 pub trait RowSink {
+    /// Takes one row, a cell for each field.
     fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), RecordError>;
 }
 
+/// The tables of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Table {
     /// One row per tick: the time and every column that speaks of a whole scope. A last row may hold the
@@ -74,17 +89,24 @@ pub enum Table {
     Phases,
     /// One row per call of a phase.
     Spans,
+    /// Marks of the job.
     Marks,
+    /// Doubts about figures.
     Warnings,
     /// One row per tick and core, disk …
     Cores,
+    /// The block devices over time.
     Disks,
+    /// The file systems over time.
     Mounts,
+    /// The network interfaces over time.
     Networks,
+    /// The GPUs over time.
     Gpus,
 }
 
 impl Table {
+    /// Every table.
     pub const ALL: [Table; 11] = [
         Table::Samples,
         Table::Processes,
@@ -99,6 +121,7 @@ impl Table {
         Table::Gpus,
     ];
 
+    /// The word that people choose it by.
     pub fn key(self) -> &'static str {
         match self {
             Table::Samples => "samples",
@@ -115,6 +138,7 @@ impl Table {
         }
     }
 
+    /// The table of this name.
     pub fn from_key(key: &str) -> Option<Table> {
         Table::ALL.into_iter().find(|table| table.key() == key)
     }
@@ -130,6 +154,7 @@ impl Table {
         }
     }
 
+    /// Its columns for this run.
     pub fn fields(self, run: &Run) -> Vec<Field> {
         match self {
             Table::Samples => samples::fields(&run.columns()),

@@ -8,9 +8,12 @@ use jobmeter_model::{Column, Event, ProcessId, Sink};
 use serde::Serialize;
 use std::collections::HashMap;
 
+/// One process of the job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProcessRow {
+    /// Its number, which may have been used again.
     pub pid: i32,
+    /// With the pid, its identity.
     pub start_ticks: u64,
     /// `None` where only the end was seen.
     pub parent_pid: Option<i32>,
@@ -22,11 +25,17 @@ pub struct ProcessRow {
     pub begin_ns: u64,
     /// `None`: it outlived the record.
     pub end_ns: Option<u64>,
+    /// CPU time of its own.
     pub cpu_ns: Option<u64>,
+    /// The most memory that it held.
     pub peak_rss_bytes: Option<u64>,
+    /// Bytes that it read from storage.
     pub read_storage_bytes: Option<u64>,
+    /// Bytes that it wrote to storage.
     pub write_storage_bytes: Option<u64>,
+    /// Where it ended by itself and that is known.
     pub exit_code: Option<i32>,
+    /// The signal that ended it.
     pub signal: Option<i32>,
 }
 

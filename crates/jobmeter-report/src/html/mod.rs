@@ -21,6 +21,18 @@ use crate::data::RunData;
 use crate::error::Error;
 
 /// The page of one run, or of several with a comparison first.
+///
+/// ```
+/// use jobmeter_record::Run;
+/// use jobmeter_report::{SeriesBuilder, html};
+///
+/// let run = Run::open("../../fixtures/runs/v1-plain.jobmeter".as_ref())?;
+/// let mut series = SeriesBuilder::new(500);
+/// run.replay(&mut series);
+/// let page = html::render(&[series.finish("plain", run.summary().expect("it has ended"))])?;
+/// assert!(page.starts_with("<!DOCTYPE html>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn render(runs: &[RunData]) -> Result<String, Error> {
     page::render(runs, true)
 }

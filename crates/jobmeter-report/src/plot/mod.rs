@@ -18,9 +18,12 @@ use crate::error::Error;
 pub use scene::Scene;
 pub use theme::Theme;
 
+/// How a plot is drawn.
 #[derive(Debug, Clone)]
 pub struct PlotOptions {
+    /// Light or dark.
     pub theme: Theme,
+    /// In pixels.
     pub width: u32,
     /// Ids of the panels to draw, in this order; `None` for the usual ones.
     pub panels: Option<Vec<String>>,
@@ -41,6 +44,7 @@ pub fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Error> {
     layout::scene(runs, options)
 }
 
+/// The drawing as SVG.
 pub fn to_svg(scene: &Scene) -> String {
     svg::write(scene)
 }

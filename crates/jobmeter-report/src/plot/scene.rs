@@ -58,14 +58,20 @@ pub enum Shape {
     },
 }
 
+/// A drawing without a format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
+    /// In pixels.
     pub width: f32,
+    /// In pixels.
     pub height: f32,
+    /// Behind everything.
     pub background: Color,
     /// Said to those who cannot see it.
     pub title: String,
+    /// For those who cannot see it.
     pub description: String,
+    /// From back to front.
     pub shapes: Vec<Shape>,
 }
 

@@ -3,9 +3,12 @@
 use super::scene::Color;
 use crate::panels::Role;
 
+/// The colours of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
+    /// For white paper.
     Light,
+    /// For dark screens.
     Dark,
 }
 

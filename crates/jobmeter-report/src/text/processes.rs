@@ -9,16 +9,23 @@ use jobmeter_model::{Figure, Metric, Quality, Stat, Summary};
 /// One process, as the record knows it; unknown is `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessLine {
+    /// Its number.
     pub pid: i32,
+    /// Of its parent, where that is known.
     pub parent_pid: Option<i32>,
     /// Hostile text.
     pub name: String,
+    /// Since the run began.
     pub begin_ns: u64,
     /// `None`: it outlived the record.
     pub end_ns: Option<u64>,
+    /// CPU time of its own.
     pub cpu_ns: Option<u64>,
+    /// The most memory that it held.
     pub peak_rss_bytes: Option<u64>,
+    /// Where it ended by itself and that is known.
     pub exit_code: Option<i32>,
+    /// The signal that ended it.
     pub signal: Option<i32>,
 }
 

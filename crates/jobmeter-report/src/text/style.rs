@@ -5,10 +5,14 @@ use super::units::Units;
 use jobmeter_model::{Summary, Verdict, VerdictKind};
 use std::str::FromStr;
 
+/// When text is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Color {
+    /// On a terminal that shows colours.
     Auto,
+    /// Also into files and pipes.
     Always,
+    /// Not at all.
     Never,
 }
 
@@ -25,9 +29,12 @@ impl FromStr for Color {
     }
 }
 
+/// How text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
+    /// With colours.
     pub colored: bool,
+    /// In which units.
     pub units: Units,
 }
 

@@ -22,12 +22,17 @@ const PEAK_WIDTH: usize = 18;
 /// One sparkline. Each cell is the largest value of its share of the time.
 #[derive(Debug, Clone, Serialize)]
 pub struct TimelineRow {
+    /// What it shows.
     pub label: String,
     /// As exports call the column.
     pub column: String,
+    /// What its values count.
     pub measure: Unit,
+    /// The highest value.
     pub peak: Option<f64>,
+    /// When that was, since the run began.
     pub peak_t_ns: Option<u64>,
+    /// By column of the terminal; `None` where nothing was read.
     pub cells: Vec<Option<f64>>,
 }
 

@@ -28,10 +28,13 @@ const TIME_UNITS: [(&str, u64); 5] = [
 /// The choice for each kind of figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Units {
+    /// For memory.
     pub ram: Style,
+    /// For memory of GPUs.
     pub gpu_ram: Style,
     /// Disk and network.
     pub traffic: Style,
+    /// For times.
     pub time: Style,
 }
 

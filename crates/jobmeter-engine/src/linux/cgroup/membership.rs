@@ -11,9 +11,13 @@ use std::path::{Path, PathBuf};
 /// Where the groups of a process live, by hierarchy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Membership {
+    /// In the unified hierarchy, v2.
     pub unified: Option<PathBuf>,
+    /// In v1's cpuacct.
     pub cpuacct: Option<PathBuf>,
+    /// In v1's cpu.
     pub cpu: Option<PathBuf>,
+    /// In v1's memory.
     pub memory: Option<PathBuf>,
     /// A group of the process is not among what is mounted: its place is the top, which is not where it lives.
     pub is_outside: bool,

@@ -48,8 +48,11 @@ const TIDY_AFTER: Duration = Duration::from_secs(1);
 /// CPU time by the group's own count, ns; user and system where it splits them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupCpu {
+    /// User and system together.
     pub total_ns: u64,
+    /// In user mode.
     pub user_ns: Option<u64>,
+    /// In the kernel.
     pub system_ns: Option<u64>,
 }
 
@@ -127,10 +130,12 @@ impl JobGroup {
         })
     }
 
+    /// The group to clone a child into; `None` on v1.
     pub fn birthplace(&self) -> Option<&OwnedFd> {
         self.birthplace.as_ref()
     }
 
+    /// Files that a child joins by, one for each hierarchy.
     pub fn joins(&self) -> &[OwnedFd] {
         &self.joins
     }
@@ -141,6 +146,7 @@ impl JobGroup {
         Ok(())
     }
 
+    /// CPU time by the group's own count.
     pub fn cpu(&self) -> Option<GroupCpu> {
         if self.unified {
             let file =
@@ -177,6 +183,7 @@ impl JobGroup {
         self.memory_dir.is_some()
     }
 
+    /// OOM kills in the group.
     pub fn oom_kills(&self) -> Option<u64> {
         let dir = self.memory_dir.as_ref()?;
         read_key(&dir.join("memory.events"), b"oom_kill ")
@@ -188,6 +195,7 @@ impl JobGroup {
         self.unified && fs::write(self.cpu_dir.join("cgroup.kill"), "1").is_ok()
     }
 
+    /// What it is, for the list of sources.
     pub fn detail(&self) -> String {
         let version = if self.unified { "v2" } else { "v1" };
         let memory = if self.memory_dir.is_some() { " with memory peak" } else { "" };

@@ -35,6 +35,7 @@ impl WatchedGroup {
         WatchedGroup { base_cpu_ns: Some(0), ..WatchedGroup::from_now(dir) }
     }
 
+    /// Its folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -3,11 +3,16 @@
 
 use super::scan::{keyed, lines};
 
+/// Bytes that a process moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Io {
+    /// What read calls returned.
     pub read_chars_bytes: u64,
+    /// What was given to write calls.
     pub write_chars_bytes: u64,
+    /// Fetched from block storage.
     pub read_storage_bytes: u64,
+    /// Written to block storage, counted when pages become dirty.
     pub write_storage_bytes: u64,
 }
 
@@ -41,6 +46,7 @@ impl Io {
     }
 }
 
+/// `None` where it has an unknown format.
 pub fn parse(text: &[u8]) -> Option<Io> {
     let mut lines = lines(text);
     let read_chars_bytes = keyed(lines.next()?, b"rchar:")?;

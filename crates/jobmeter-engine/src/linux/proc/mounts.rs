@@ -6,16 +6,21 @@ use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
+/// A local file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// Where it is mounted. Hostile text.
     pub path: String,
+    /// Its type, such as `ext4`.
     pub file_system: String,
 }
 
+/// Space on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
+    /// Its size.
     pub total_bytes: u64,
+    /// What is taken.
     pub used_bytes: u64,
     /// What an ordinary user may still use.
     pub free_bytes: u64,
@@ -67,6 +72,7 @@ pub(crate) fn unescape(text: &str) -> String {
     out
 }
 
+/// By statvfs; `None` where it cannot be asked.
 pub fn space(path: &str) -> Option<Space> {
     let path = CString::new(path).ok()?;
     let mut stats = MaybeUninit::<libc::statvfs>::uninit();

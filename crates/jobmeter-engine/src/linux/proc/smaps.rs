@@ -3,16 +3,20 @@
 
 use super::scan::{keyed, lines};
 
+/// The memory of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rollup {
+    /// Resident pages.
     pub rss_bytes: u64,
     /// Each page divided by the number of processes that map it.
     pub pss_bytes: u64,
     /// Pages that only this process maps.
     pub private_bytes: u64,
+    /// Pages that others map as well.
     pub shared_bytes: u64,
 }
 
+/// `None` where no resident size is in it.
 pub fn parse(text: &[u8]) -> Option<Rollup> {
     let mut rollup = Rollup::default();
     let mut seen_rss = false;

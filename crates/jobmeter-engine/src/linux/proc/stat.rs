@@ -2,25 +2,34 @@
 
 use super::scan::Numbers;
 
+/// The fields of `/proc/PID/stat` that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// Command name, at most 15 bytes of anything, NUL-padded.
     pub name: [u8; 16],
     /// `R`, `S`, `D`, `T`, `Z` …
     pub state: u8,
+    /// Of the process that is its parent now.
     pub parent_pid: i32,
     /// Kernel flags (PF_*).
     pub flags: u64,
     /// Own figures count all threads, living and exited; children only once they were waited for.
     pub faults_minor: u64,
+    /// Of waited-for children.
     pub children_faults_minor: u64,
+    /// Page faults with I/O.
     pub faults_major: u64,
+    /// Of waited-for children.
     pub children_faults_major: u64,
     /// Clock ticks, commonly 10 ms.
     pub user_ticks: u64,
+    /// In the kernel.
     pub system_ticks: u64,
+    /// Of waited-for children, in user mode.
     pub children_user_ticks: u64,
+    /// Of waited-for children, in the kernel.
     pub children_system_ticks: u64,
+    /// Living threads.
     pub threads: u64,
     /// Clock ticks since boot; with the pid, the identity.
     pub start_ticks: u64,
@@ -103,6 +112,7 @@ impl Stat {
     }
 }
 
+/// A command name as text; what is not UTF-8 becomes the replacement character.
 pub fn name_text(name: &[u8; 16]) -> String {
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()

@@ -2,6 +2,7 @@
 
 use super::scan::Numbers;
 
+/// Memory of a process in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statm {
     /// Resident pages, equal to VmRSS.
@@ -10,6 +11,7 @@ pub struct Statm {
     pub shared_pages: u64,
 }
 
+/// `None` where it has an unknown format.
 pub fn parse(text: &[u8]) -> Option<Statm> {
     let mut numbers = Numbers(text).skip(1);
     Some(Statm { resident_pages: numbers.next()?, shared_pages: numbers.next()? })

@@ -2,23 +2,28 @@
 
 use super::scan::{keyed, lines};
 
+/// The lines of `/proc/PID/status` that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Status {
     /// Thread group id: differs from the asked pid when that was a thread.
     pub group_pid: Option<u64>,
+    /// The user that it acts as.
     pub uid: Option<u64>,
     /// Peak resident memory of the present address space (it starts anew with exec). Absent for zombies.
     pub peak_rss_bytes: Option<u64>,
+    /// `VmSwap`.
     pub swap_bytes: Option<u64>,
     /// Resident shared memory: tmpfs, memfd, System V and shared anonymous mappings.
     pub shared_memory_bytes: Option<u64>,
     /// Of the main thread alone.
     pub switches_voluntary: Option<u64>,
+    /// Of the main thread.
     pub switches_involuntary: Option<u64>,
     /// The process ignores SIGCHLD: its children are reaped into nobody's account.
     pub ignores_children: bool,
 }
 
+/// What is missing is `None`.
 pub fn parse(text: &[u8]) -> Status {
     let mut status = Status::default();
     for line in lines(text) {

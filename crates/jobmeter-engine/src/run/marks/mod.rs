@@ -14,11 +14,16 @@ use jobmeter_model::event::MarkKind;
 /// A line and its name fit one atomic write.
 const LONGEST_LINE: usize = libc::PIPE_BUF;
 
+/// A mark that the job made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
+    /// Point, begin or end.
     pub kind: MarkKind,
+    /// The process that made it.
     pub pid: i32,
+    /// The thread that made it.
     pub tid: i32,
+    /// Text of the job: hostile, escape it.
     pub name: String,
 }
 

@@ -50,6 +50,7 @@ impl MarkReceiver {
         Ok(MarkReceiver { file, path, pending: Vec::new() })
     }
 
+    /// Where marks are sent to.
     pub fn path(&self) -> &Path {
         &self.path
     }
