@@ -50,7 +50,7 @@ impl Linker {
         let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
         let names_mold = |name| std::env::var(name).is_ok_and(|value| value.contains("mold"));
         let is_mold = ["LD_PRELOAD", "CARGO_ENCODED_RUSTFLAGS"].into_iter().any(names_mold);
-        if is_release && self.0.is_some() && !self.is_zig() && !is_mold {
+        if is_release && self.0.is_some() && !is_mold {
             let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
             println!("cargo:rustc-link-arg-bins=-Wl,-T,{folder}/start.ld");
         }
