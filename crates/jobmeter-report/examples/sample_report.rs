@@ -6,6 +6,7 @@ use jobmeter_model::{Column, Event, Metric, Scope, Sink, Verdict};
 use jobmeter_report::{RunData, html, plot};
 use std::path::Path;
 use synthetic::Plan;
+use synthetic::ranks::{self, JobPlan};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::env::args().nth(1).ok_or("usage: sample_report DIR")?;
@@ -31,6 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     page(&dir.join("short.html"), std::slice::from_ref(&brief))?;
     page(&dir.join("failed.html"), &[failed()])?;
     page(&dir.join("sets.html"), &sets())?;
+    page(&dir.join("ranks.html"), &[ranks::job(&JobPlan { ranks: 96, ticks: 240, gpu: true })])?;
+    page(&dir.join("many-ranks.html"), &[ranks::job(&JobPlan { ranks: 1_024, ticks: 60, gpu: false })])?;
     std::fs::write(dir.join("static.html"), html::render_static(std::slice::from_ref(&hostile))?)?;
     for (name, theme) in [("light", plot::Theme::Light), ("dark", plot::Theme::Dark)] {
         let options = plot::PlotOptions { theme, width: 800, ..plot::PlotOptions::default() };

@@ -1,6 +1,7 @@
 //! What the plots and the report are made of: data of a run, already reduced to what fits a screen.
 //! Nothing here opens a file; [`crate::downsample::SeriesBuilder`] fills it from the stream of a run.
 
+use jobmeter_insight::job::Job;
 use jobmeter_model::{Column, Summary, Unit};
 use jobmeter_record::table::Phase;
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub struct RunData {
     pub processes_omitted: u64,
     /// What to ask for next time, where it was asked for.
     pub advice: Option<AdviceBlock>,
+    /// The ranks, where the run is a job of several.
+    pub job: Option<Arc<Job>>,
 }
 
 /// One line of a chart. All series of a run share the time axis.

@@ -106,6 +106,7 @@ impl SeriesBuilder {
             processes,
             processes_omitted,
             advice: None,
+            job: None,
         }
     }
 

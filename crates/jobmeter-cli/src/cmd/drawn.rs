@@ -8,14 +8,17 @@ use jobmeter_record::{Run, place};
 use jobmeter_report::downsample::DEFAULT_BUCKETS;
 use jobmeter_report::{RunData, SeriesBuilder, format};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The runs that the selectors name, sets oldest first, each read once in constant memory.
 pub(crate) fn runs(selectors: &[String], phases: &PhasesFromArgs) -> Result<Vec<RunData>, String> {
     let phases = phases.read()?;
     let mut runs = Vec::new();
     for selector in selectors {
-        for recorded in load::all(selector)? {
-            runs.push(reduced(recorded, &phases));
+        for (recorded, job) in load::all(selector)? {
+            let mut run = reduced(recorded, &phases);
+            run.job = job.map(Arc::new);
+            runs.push(run);
         }
     }
     phases.finish()?;

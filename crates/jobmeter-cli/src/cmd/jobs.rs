@@ -1,6 +1,7 @@
 //! Jobs of many ranks: their runs are read side by side and merged into one.
 
-use jobmeter_insight::job::{Grid, Job, RankRun};
+use jobmeter_insight::job::{Grid, Job, MapRow, MapRowBuilder, MapScale, RankMap, RankRun, RankSeries};
+use jobmeter_model::{Column, Event, Sink};
 use jobmeter_record::{Run, State, StoredRun};
 use std::thread;
 
@@ -12,22 +13,52 @@ pub(crate) fn merge(ranks: &[StoredRun]) -> Result<Job, String> {
     });
     let runs: Vec<RankRun> = summaries.into_iter().collect::<Result<_, String>>()?;
     let mut grid = Grid::over(&runs);
+    let scale = MapScale::new(runs.len(), grid.length_ns());
     let pairs: Vec<(&StoredRun, &RankRun)> = ranks.iter().zip(&runs).collect();
     // Each thread adds up its share, so that no more than that is in memory.
-    let shares = side_by_side(&chunks(&pairs), |share| -> Result<Grid, String> {
+    let shares = side_by_side(&chunks(&pairs), |share| -> Result<(Grid, Vec<MapRow>), String> {
         let mut sums = grid.empty();
+        let mut rows = Vec::new();
         for (rank, summary) in *share {
             let run = Run::open(&rank.path).map_err(|error| error.to_string())?;
             let mut series = sums.series(summary);
-            super::load::tell(run.replay(&mut series).damage.as_ref());
+            let row = MapRowBuilder::beside(&series, scale, summary.summary.run.system_cores);
+            let mut both = Both(&mut series, row);
+            super::load::tell(run.replay(&mut both).damage.as_ref());
+            rows.push(both.1.finish());
             sums.add(&series);
         }
-        Ok(sums)
+        Ok((sums, rows))
     });
+    let mut rows = Vec::with_capacity(runs.len());
     for share in shares {
-        grid.absorb(share?);
+        let (sums, more) = share?;
+        grid.absorb(sums);
+        rows.extend(more);
     }
-    Ok(Job::merge(&runs, grid))
+    let mut job = Job::merge(&runs, grid);
+    job.map = Some(RankMap { scale, rows });
+    Ok(job)
+}
+
+/// One reading of a file fills the sums and the row of the map.
+struct Both<'a>(&'a mut RankSeries, MapRowBuilder);
+
+impl Sink for Both<'_> {
+    fn define(&mut self, column: &Column) {
+        self.0.define(column);
+        self.1.define(column);
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
+    }
+
+    fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.0.tick(t_ns, values);
+        self.1.tick(t_ns, values);
+    }
 }
 
 /// The job as a run, for everything that takes one.

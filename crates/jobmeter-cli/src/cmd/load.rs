@@ -6,14 +6,9 @@ use jobmeter_insight::job::Job;
 use jobmeter_model::text::printable;
 use jobmeter_record::{Damage, Run, Selected};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Opens the run that `selector` names; of a job all its ranks as one.
-pub(crate) fn run(selector: &str) -> Result<Run, String> {
-    any(selector).map(|(run, _)| run)
-}
-
-/// The same, with what a job says besides.
+/// Opens the run that `selector` names; of a job all its ranks as one, with what it says besides.
 pub(crate) fn any(selector: &str) -> Result<(Run, Option<Job>), String> {
     let path = Path::new(selector);
     let selected = if path.is_file() {
@@ -43,13 +38,17 @@ pub(crate) fn one_of_set(selector: &str) -> Result<(Run, Option<Job>), String> {
     Ok(found)
 }
 
-/// Every run that `selector` names, oldest first; of a job all its ranks as one.
-pub(crate) fn all(selector: &str) -> Result<Vec<Run>, String> {
-    if Path::new(selector).is_file() || job(selector)?.is_some() {
-        return run(selector).map(|run| vec![run]);
+/// Every run that `selector` names, oldest first; of a job all its ranks as one, with what it says besides.
+pub(crate) fn all(selector: &str) -> Result<Vec<(Run, Option<Job>)>, String> {
+    let alone = |path: &PathBuf| Ok((Run::open(path).map_err(|error| error.to_string())?, None));
+    if Path::new(selector).is_file() {
+        return alone(&PathBuf::from(selector)).map(|run| vec![run]);
+    }
+    if let Some(job) = job(selector)? {
+        return Ok(vec![(jobs::as_run(&job)?, Some(job))]);
     }
     let paths = crate::config::store()?.select_all(selector).map_err(|error| error.to_string())?;
-    paths.iter().rev().map(|path| Run::open(path).map_err(|error| error.to_string())).collect()
+    paths.iter().rev().map(alone).collect()
 }
 
 /// The job that a selector names, where it names one.

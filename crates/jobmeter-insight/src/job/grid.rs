@@ -87,6 +87,11 @@ impl Grid {
         }
     }
 
+    /// From the first start to the last end.
+    pub fn length_ns(&self) -> u64 {
+        self.cells as u64 * self.cell_ns
+    }
+
     /// An empty one over the same time.
     pub fn empty(&self) -> Grid {
         Grid { sums: Vec::new(), ..self.clone() }
@@ -156,6 +161,11 @@ impl Sink for RankSeries {
 }
 
 impl RankSeries {
+    /// When the rank began in the job's time.
+    pub(super) fn offset_ns(&self) -> u64 {
+        self.offset_ns
+    }
+
     fn cell_of(&self, t_ns: u64) -> usize {
         let cell = self.offset_ns.saturating_add(t_ns) / self.cell_ns;
         usize::try_from(cell).unwrap_or(usize::MAX).min(self.cells.saturating_sub(1))

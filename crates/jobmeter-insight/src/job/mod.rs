@@ -4,6 +4,7 @@
 //! Moments of different nodes are compared by their wall clocks as they are.
 
 mod grid;
+mod map;
 mod nodes;
 mod ranks;
 mod request;
@@ -11,9 +12,10 @@ mod text;
 mod total;
 
 pub use grid::{Grid, RankSeries};
+pub use map::{MAPPED, MapRow, MapRowBuilder, MapScale, RankMap};
 pub use nodes::Node;
 pub use ranks::{Imbalance, Rank, RankState};
-pub use text::{job_text, seff};
+pub use text::{balance, end, job_text, seff};
 
 use jobmeter_model::{Figures, RunInfo, Sink, Summary};
 use serde::Serialize;
@@ -52,6 +54,9 @@ pub struct Job {
     pub missing_ranks: Vec<u32>,
     /// How unevenly the work was spread.
     pub imbalance: Imbalance,
+    /// What each rank used over time, where it was read for that.
+    #[serde(skip)]
+    pub map: Option<RankMap>,
     #[serde(skip)]
     grid: Grid,
 }
@@ -64,7 +69,7 @@ impl Job {
         let missing_ranks = ranks::missing(&ranks, world_size(runs));
         let imbalance = Imbalance::of(&ranks);
         let summary = total::summary(runs, &ranks, &nodes, &missing_ranks, &grid);
-        Job { summary, nodes, ranks, missing_ranks, imbalance, grid }
+        Job { summary, nodes, ranks, missing_ranks, imbalance, map: None, grid }
     }
 
     /// The sums over all ranks as a stream, as a run file would give it.

@@ -50,6 +50,11 @@ pub struct Rank {
 }
 
 impl Rank {
+    /// It ended well, or has not ended yet.
+    pub fn is_fine(&self) -> bool {
+        matches!(self.state, RankState::Finished | RankState::Running)
+    }
+
     pub(super) fn of(run: &RankRun) -> Rank {
         let Summary { run: info, verdict, combined, .. } = &run.summary;
         let state = match (&verdict.kind, verdict.exit_code) {

@@ -51,10 +51,12 @@ pub fn job_text(job: &Job) -> String {
     for rank in job.missing_ranks.iter().take(SHOWN_RANKS) {
         let _ = writeln!(out, "{rank:<6} left no record");
     }
-    out + &balance(job)
+    let balance = balance(job);
+    if balance.is_empty() { out } else { format!("{out}balance: {}\n", balance.join("; ")) }
 }
 
-fn end(rank: &Rank) -> String {
+/// How a rank ended, in words.
+pub fn end(rank: &Rank) -> String {
     match rank.state {
         RankState::Running => "still running".to_owned(),
         RankState::Unfinished => "its record has no end: it was killed together with jobmeter".to_owned(),
@@ -62,7 +64,8 @@ fn end(rank: &Rank) -> String {
     }
 }
 
-fn balance(job: &Job) -> String {
+/// How evenly the ranks worked, a clause for each figure that is known.
+pub fn balance(job: &Job) -> Vec<String> {
     let balance = &job.imbalance;
     let mut parts = Vec::new();
     if let (Some(over), Some(idle)) = (balance.cpu_max_over_mean, balance.idle_ratio) {
@@ -78,7 +81,7 @@ fn balance(job: &Job) -> String {
         let wait = format_duration_ns(wait_ns);
         parts.push(format!("rank {rank} ended last; the others had waited for {wait} on average"));
     }
-    if parts.is_empty() { String::new() } else { format!("balance: {}\n", parts.join("; ")) }
+    parts
 }
 
 /// All of few ranks; of many those that stand out.

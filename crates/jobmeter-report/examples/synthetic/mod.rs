@@ -3,6 +3,7 @@
 // Examples, tests and the benchmark each use their part of it.
 #![allow(dead_code)]
 
+pub(crate) mod ranks;
 mod summary;
 
 pub(crate) use summary::summary;

@@ -4,7 +4,7 @@
 pub(super) const STYLE: &str = include_str!("page.css");
 
 /// The look of what the script builds.
-pub(super) const CHART_STYLE: &str = include_str!("charts.css");
+pub(super) const CHART_STYLE: &str = concat!(include_str!("charts.css"), include_str!("ranks.css"));
 
 /// The scripts one after the other in a function of their own: their names are theirs, and no library or page around
 /// them can meet them. Classes and constants stand before what uses them while the page loads.
@@ -29,6 +29,8 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("script/heat.js"),
     include_str!("script/lanes.js"),
     include_str!("script/gantt.js"),
+    include_str!("script/ranks.js"),
+    include_str!("script/ranks_draw.js"),
     include_str!("script/copy.js"),
     include_str!("script/tabs.js"),
     include_str!("script/main.js"),

@@ -14,6 +14,8 @@ mod pack;
 mod page;
 mod payload;
 mod phases;
+mod rank_map;
+mod ranks;
 mod run;
 mod server;
 

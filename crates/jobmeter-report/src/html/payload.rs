@@ -3,6 +3,7 @@
 
 use super::groups::Groups;
 use super::pack::{pack, pack_differences};
+use super::rank_map::{self, Ranks};
 use crate::data::{Point, ProcessRow, RunData, Series};
 use crate::format::visible;
 use crate::panels::{self, Role};
@@ -39,6 +40,7 @@ struct Run<'a> {
     spans: Vec<Span>,
     marks: Vec<Mark>,
     processes: Processes,
+    ranks: Option<Ranks>,
 }
 
 #[derive(Serialize)]
@@ -167,6 +169,7 @@ fn run<'a>(run: &'a RunData, points: usize, group: usize, note: &str) -> Run<'a>
         spans: spans.collect(),
         marks: marks.collect(),
         processes: processes(run),
+        ranks: run.job.as_deref().and_then(rank_map::packed),
     }
 }
 

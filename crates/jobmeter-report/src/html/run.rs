@@ -2,7 +2,7 @@
 //! and processes; folded below them snippets, cost, every figure, and where it ran.
 
 use super::overview::Among;
-use super::{details, entities, overview, phases, server};
+use super::{details, entities, overview, phases, ranks, server};
 use crate::data::RunData;
 use crate::error::Error;
 use crate::format;
@@ -24,6 +24,7 @@ pub(super) fn section(
             (overview::cards(run))
             (overview::next_line(index, run))
             (charts)
+            (ranks::section(index, run, interactive))
             (overview::gpu_line(run))
             (overview::warnings(index, run))
             (phases::table(run))

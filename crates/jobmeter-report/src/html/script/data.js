@@ -38,6 +38,7 @@
  * @property {Span[]} spans
  * @property {Mark[]} marks
  * @property {{names: string[]} & Record<Exclude<keyof Processes, 'names'>, string>} processes
+ * @property {PackedRanks | null} ranks
  *
  * @typedef {object} Processes one entry per process in every list but `names`
  * @property {string[]} names
@@ -80,6 +81,7 @@
  * @property {Span[]} spans
  * @property {Mark[]} marks
  * @property {Processes} processes
+ * @property {PackedRanks | null} ranks
  */
 
 /** @returns {Run[]} */
@@ -97,9 +99,9 @@ function readRuns() {
 function unpackRun(run) {
   const t = known(unpackDifferences(run.t_us)).map((us) => us / 1e6);
   const panels = run.panels.map((panel) => ({ ...panel, t, bound_shown: false, lines: panel.lines.map(unpackLine) }));
-  const { label, group, note, cores, spans, marks } = run;
+  const { label, group, note, cores, spans, marks, ranks } = run;
   const processes = unpackProcesses(run.processes);
-  return { label, group, note, end: Math.max(run.end_s, 1e-6), panels, cores, spans, marks, processes };
+  return { label, group, note, end: Math.max(run.end_s, 1e-6), panels, cores, spans, marks, processes, ranks };
 }
 
 /**

@@ -23,7 +23,8 @@ function buildRun(run, index) {
     const panel = run.panels.find((candidate) => candidate.id === host.dataset.panel);
     if (panel) queue.push(() => new Chart(host, panel, view, run));
   }
-  const { cores } = run;
+  const { cores, ranks } = run;
+  if (ranks) for (const host of all('.ranks', root)) queue.push(() => new RankMap(host, unpackRanks(ranks), view));
   if (cores) for (const host of all('.heat', root)) queue.push(() => buildHeat(host, cores, view));
   for (const host of all('.gantt', root)) queue.push(() => new Gantt(host, run.processes, view));
   requestAnimationFrame(buildSome);
