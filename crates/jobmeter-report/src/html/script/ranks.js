@@ -147,11 +147,13 @@ class RankMap {
     this.canvas = element('canvas');
     this.readout = element('p', 'readout num');
     this.legend = element('p', 'ranks-legend');
+    /** On paper every figure has a picture of its own, none taller than a sheet. */
+    this.papers = ranks.figures.map(() => element('canvas', 'ranks-paper'));
     this.box.append(this.spacer, this.canvas);
     this.box.tabIndex = 0;
     this.box.setAttribute('role', 'group');
     this.box.setAttribute('aria-roledescription', 'map of ranks');
-    host.append(this.tools(), this.legend, this.readout, this.box);
+    host.append(this.tools(), this.legend, this.readout, this.box, ...this.papers);
     this.box.addEventListener('scroll', () => this.later());
     this.box.addEventListener('pointermove', (event) => this.hover(event));
     this.box.addEventListener('pointerleave', () => view.point(null));
@@ -211,10 +213,10 @@ class RankMap {
     this.spacer.style.height = `${height + RANK_AXIS}px`;
     this.box.style.height = `${Math.min(height, RANK_WINDOW) + RANK_AXIS}px`;
     this.box.scrollTop = 0;
-    const top = measure(figure.measure, figure.top);
+    const top = format(figure.top, figure.measure);
     const ramp = element('span', 'ramp');
     this.legend.replaceChildren('0', ramp, element('span', 'num', `${top}, the highest of all ranks`), element('span', '', 'empty: not measured, or not alive'));
-    if (ranks.bad.includes(true)) this.legend.append(element('span', '', '× at the right: did not succeed'));
+    if (ranks.bad.includes(true)) this.legend.append(element('span', '', '× or a bar at the right: did not succeed'));
     this.box.setAttribute('aria-label', `${figure.title} of ${this.rows.length} ranks over time, from 0 to ${top}. `
       + 'Up and down choose a rank, left and right a moment, plus and minus zoom, Escape resets; the table below has the figures.');
     this.readout.textContent = this.wanted ? `${this.rows.length} of ${ranks.count} ranks match` : 'Point at the map to read a rank; drag to zoom.';
@@ -232,7 +234,7 @@ class RankMap {
   draw() {
     const width = drawingWidth(this.box);
     if (width === 0) return;
-    if (printing) drawRanksOnPaper(this.canvas, this, width);
+    if (printing) this.papers.forEach((paper, place) => drawRanksOnPaper(paper, this, this.ranks.figures[place], width));
     else drawRanksOnScreen(this.canvas, this, width);
   }
 
@@ -268,7 +270,7 @@ class RankMap {
     const [cpu, peak] = [ranks.cpu_ms[place], ranks.peak_kib[place]];
     const parts = [
       `${ranks.rank[place] === null ? '' : 'Rank '}${ranks.names[place]}${ranks.node[place] ? ` on ${ranks.node[place]}` : ''}`,
-      `${figure.title} at ${moment((column + 0.5) * ranks.column_s)}: ${Number.isNaN(value) ? 'not measured' : measure(figure.measure, value)}`,
+      `${figure.title} at ${moment((column + 0.5) * ranks.column_s)}: ${Number.isNaN(value) ? 'not measured' : format(value, figure.measure)}`,
     ];
     if (cpu !== null && cpu !== undefined) parts.push(`CPU time in all ${duration(cpu / 1e3)}`);
     if (peak !== null && peak !== undefined) parts.push(`peak ${bytes(peak * 1024)}`);

@@ -72,35 +72,33 @@ function drawRanksOnScreen(canvas, map, width) {
 }
 
 /**
- * All figures below each other, each with its scale in words and as a strip.
+ * One figure with its scale in words and as a strip.
  * @param {HTMLCanvasElement} canvas
  * @param {RankMap} map
+ * @param {RankFigure} figure
  * @param {number} width
  */
-function drawRanksOnPaper(canvas, map, width) {
-  const { figures } = map.ranks;
+function drawRanksOnPaper(canvas, map, figure, width) {
   const row_height = Math.min(RANK_PAPER_HEIGHT / Math.max(map.rows.length, 1), RANK_ROW);
   const height = row_height * map.rows.length;
-  const each = RANK_PAPER_HEAD + height + RANK_AXIS + 8;
-  const context = prepare(canvas, width, each * figures.length);
+  const edge = RANK_PAPER_HEAD;
+  const context = prepare(canvas, width, edge + height + RANK_AXIS);
   if (!context) return;
-  figures.forEach((figure, place) => {
-    const edge = place * each + RANK_PAPER_HEAD;
-    drawRanks(context, map, figure, { top: edge, height, first: 0, count: map.rows.length, row_height, width, edge });
-    context.textAlign = 'left';
-    context.textBaseline = 'middle';
-    context.fillStyle = color('text');
-    context.font = FONT;
-    const y = edge - RANK_PAPER_HEAD / 2;
-    context.fillText(`${figure.title}, sorted by ${RANK_ORDERS[map.order][0]}: from 0`, AXIS_WIDTH, y);
-    const x = AXIS_WIDTH + context.measureText(`${figure.title}, sorted by ${RANK_ORDERS[map.order][0]}: from 0`).width + 8;
-    rankColors().forEach((tint, step) => {
-      context.fillStyle = `rgb(${tint & 255}, ${(tint >> 8) & 255}, ${(tint >> 16) & 255})`;
-      context.fillRect(x + step * 0.5, y - 5, 1, 10);
-    });
-    context.fillStyle = color('text');
-    context.fillText(`to ${measure(figure.measure, figure.top)}`, x + 136, y);
+  drawRanks(context, map, figure, { top: edge, height, first: 0, count: map.rows.length, row_height, width, edge });
+  context.textAlign = 'left';
+  context.textBaseline = 'middle';
+  context.fillStyle = color('text');
+  context.font = FONT;
+  const y = edge / 2;
+  const title = `${figure.title} of ${map.rows.length} ranks, sorted by ${RANK_ORDERS[map.order][0]}: from 0`;
+  context.fillText(title, AXIS_WIDTH, y);
+  const x = AXIS_WIDTH + context.measureText(title).width + 8;
+  rankColors().forEach((tint, step) => {
+    context.fillStyle = `rgb(${tint & 255}, ${(tint >> 8) & 255}, ${(tint >> 16) & 255})`;
+    context.fillRect(x + step * 0.5, y - 5, 1, 10);
   });
+  context.fillStyle = color('text');
+  context.fillText(`to ${format(figure.top, figure.measure)}`, x + 136, y);
 }
 
 /**
@@ -206,7 +204,9 @@ function drawRankNames(context, map, { top, first, count, row_height }) {
       if (row < count) strokeLine(context, AXIS_WIDTH - 6, y, AXIS_WIDTH, y);
       begun = row;
     } else if (!by_node && row < count && (first + row) % every === 0) {
-      clippedText(context, ranks.names[rows[first + row]], AXIS_WIDTH - 8, top + (row + 0.5) * row_height - GANTT_ROW / 2, -AXIS_WIDTH + 12);
+      // The first name is not cut by the upper edge.
+      const middle = Math.max(top + (row + 0.5) * row_height, row === 0 ? top + 6 : 0);
+      clippedText(context, ranks.names[rows[first + row]], AXIS_WIDTH - 8, middle - GANTT_ROW / 2, -AXIS_WIDTH + 12);
     }
   }
 }
