@@ -4,6 +4,8 @@
 //! sound and a process costs next to nothing. Each workload says its truth in a file of `key value` lines:
 //! a test compares what the meter said with what the workload did, not with another meter.
 
+#![allow(missing_docs, reason = "for our own tests only; each program says what it does where it is listed")]
+
 pub mod cpu;
 #[cfg(target_arch = "x86_64")]
 pub mod fault;

@@ -26,13 +26,16 @@ fn tree(package: &str) -> Vec<String> {
 
 #[test]
 fn no_crate_knows_more_than_it_should() {
-    const FORBIDDEN: [(&str, &[&str]); 6] = [
+    const FORBIDDEN: [(&str, &[&str]); 9] = [
         ("jobmeter-model", &["libc", "jobmeter-engine", "jobmeter-record"]),
         ("jobmeter-engine", &["jobmeter-record", "jobmeter-report", "jobmeter-gpu", "clap"]),
         ("jobmeter-insight", &["jobmeter-report", "jobmeter-gpu", "clap"]),
         ("jobmeter-report", &["rusqlite", "libsqlite3-sys", "parquet", "jobmeter-gpu", "clap", "pyo3"]),
         ("jobmeter-record", &["jobmeter-report", "jobmeter-insight", "jobmeter-gpu", "clap", "tiny-skia"]),
         ("jobmeter-gpu", &["jobmeter-record", "jobmeter-report", "clap"]),
+        ("jobmeter-host", &["jobmeter-record", "jobmeter-report", "clap"]),
+        ("jobmeter-http", &["jobmeter-model", "jobmeter-engine", "clap"]),
+        ("jobmeter-compat", &["jobmeter-report", "clap", "pyo3"]),
     ];
     for (package, forbidden) in FORBIDDEN {
         let built_with = tree(package);

@@ -8,7 +8,7 @@ pub use digest::read_digest;
 use crate::damage::{Damage, DamageKind};
 use crate::error::RecordError;
 use crate::event_codec::{Decoded, decode_column, decode_event};
-use crate::frame::{self, Footer, FrameKind, MAGIC, OLDEST_VERSION, PREAMBLE_LEN, VERSION};
+use crate::frame::{Footer, FrameKind, MAGIC, OLDEST_VERSION, PREAMBLE_LEN, VERSION};
 use crate::limits::{self, Budget};
 use crate::source::{FrameWalk, Source, Step};
 use crate::tick::TickCodec;
