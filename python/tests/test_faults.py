@@ -26,9 +26,11 @@ SWEEP = Path(__file__).with_name("fault_sweep.py")
 )
 def test_a_block_runs_to_its_end(ending: str, depth: str, least: int) -> None:
     as_root = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    unshare = ["unshare", *as_root, "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no PID namespace may be made here")
     done = subprocess.run(
-        ["unshare", *as_root, "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, str(SWEEP)]
-        + [ending, *depth.split()],
+        [*unshare, sys.executable, str(SWEEP), ending, *depth.split()],
         capture_output=True,
         text=True,
         timeout=600,

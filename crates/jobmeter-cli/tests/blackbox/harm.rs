@@ -2,30 +2,19 @@
 //! its own, with a bystander process that must survive.
 
 use crate::help::pty::Terminal;
-use crate::help::{JOBMETER, Room, code_of, send, wait_until};
-use std::process::Command;
+use crate::help::{JOBMETER, Room, code_of, pid_namespace, send, wait_until};
 
-/// Runs a shell script as PID 1 of its own PID namespace, with `$JOBMETER` set; its output.
-fn in_pid_namespace(room: &Room, script: &str) -> String {
-    let output = Command::new("unshare")
-        .args([
-            "--user",
-            "--map-root-user",
-            "--pid",
-            "--fork",
-            "--mount-proc",
-            "--kill-child",
-            "sh",
-            "-c",
-            script,
-        ])
+/// Runs a shell script as PID 1 of its own PID namespace, with `$JOBMETER` set; its output, where that can be had.
+fn in_pid_namespace(room: &Room, script: &str) -> Option<String> {
+    let output = pid_namespace()?
+        .args(["sh", "-c", script])
         .env("JOBMETER", JOBMETER)
         .env("JOBMETER_STORE", room.path("store"))
         .output()
         .expect("unshare");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    text
+    Some(text)
 }
 
 #[test]
@@ -43,7 +32,7 @@ fn a_clone_that_fails_ends_nobody() {
              kill -0 $bystander && echo bystander lives",
             room = room.dir.display()
         );
-        let said = in_pid_namespace(&room, &script);
+        let Some(said) = in_pid_namespace(&room, &script) else { return };
         assert_eq!(said, format!("{expected}\nbystander lives\n"), "clone {which} fails");
     }
 }
@@ -59,7 +48,7 @@ fn with_hardly_a_descriptor_the_job_runs_once_or_never() {
              echo \"$? $(wc -l <ran)\"",
             room = room.dir.display()
         );
-        let said = in_pid_namespace(&room, &script);
+        let Some(said) = in_pid_namespace(&room, &script) else { return };
         let complaint = room.text("said");
         match said.trim() {
             "3 1" => started += 1,
@@ -84,7 +73,7 @@ fn without_proc_the_job_is_waited_for_and_its_status_is_ours() {
          read _ <up; kill -TERM $meter; wait $meter; echo $?",
         room = room.dir.display()
     );
-    let said = in_pid_namespace(&room, &script);
+    let Some(said) = in_pid_namespace(&room, &script) else { return };
     assert_eq!(said, "3 1\n124\n7\n");
     let summary = room.text("said");
     assert!(summary.contains("cannot read /proc") && summary.contains("CPU"), "{summary}");

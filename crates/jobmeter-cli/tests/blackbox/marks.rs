@@ -1,7 +1,7 @@
 //! Marks reach the meter above the process that sends them, and nobody else: whatever shares the directory of the
 //! pipes, was left there, or lies where a pipe should be.
 
-use crate::help::{JOBMETER, Room, Run, wait_until};
+use crate::help::{JOBMETER, Room, Run, pid_namespace, wait_until};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -32,13 +32,11 @@ fn with_pipes(room: &Room, mut command: Command) -> Command {
     command
 }
 
-/// A shell script as PID 1 of a PID namespace of its own.
-fn in_pid_namespace(room: &Room, words: &[&str]) -> Command {
-    let mut command = Command::new("unshare");
-    command
-        .args(["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child"])
-        .args(words);
-    with_pipes(room, command)
+/// A command as PID 1 of a PID namespace of its own, where that can be had.
+fn in_pid_namespace(room: &Room, words: &[&str]) -> Option<Command> {
+    let mut command = pid_namespace()?;
+    command.args(words);
+    Some(with_pipes(room, command))
 }
 
 /// The names of the marks in a run file.
@@ -72,9 +70,12 @@ fn meters_of_two_pid_namespaces_share_a_directory() {
         )
     };
     let (first, second) = (script("first", "second"), script("second", "first"));
-    let first = in_pid_namespace(&room, &["sh", "-c", &first]).spawn().expect("unshare");
-    let second = in_pid_namespace(&room, &["sh", "-c", &second]).spawn().expect("unshare");
-    for child in [first, second] {
+    let mut children = Vec::new();
+    for script in [first, second] {
+        let Some(mut command) = in_pid_namespace(&room, &["sh", "-c", &script]) else { return };
+        children.push(command.spawn().expect("unshare"));
+    }
+    for child in children {
         let output = child.wait_with_output().expect("it ends");
         assert!(output.status.success(), "{output:?}");
     }
@@ -88,7 +89,8 @@ fn a_meter_that_is_pid_1_takes_marks() {
     let record = room.file("run.jobmeter");
     let words =
         [JOBMETER, "run", "-q", "--record", &record, "--", "sh", "-c", "\"$JOBMETER\" mark hello && exit 7"];
-    let status = in_pid_namespace(&room, &words).status().expect("unshare");
+    let Some(mut command) = in_pid_namespace(&room, &words) else { return };
+    let status = command.status().expect("unshare");
     assert_eq!(status.code(), Some(7), "the mark was taken");
     assert_eq!(marks_in(&room, "run.jobmeter"), ["hello"]);
 }

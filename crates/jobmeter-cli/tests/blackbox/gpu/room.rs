@@ -132,15 +132,23 @@ fn the_process_of_the_driver_ends_with_a_meter_that_is_killed() {
     let mut state = driver("nvmlInit_v2", "print");
     state["hang"] = json!(["nvmlDeviceGetUtilizationRates"]);
     let rig = Rig::scripted("room-end", &state);
-    let script = "sleep 0.3; ps -e -o pid=,ppid=,comm= | awk -v p=$PPID '$2 == p && $3 == \"jobmeter-gpu\" {print $1}' > helper.pid; kill -9 $PPID";
+    // Waits for the process of the driver among the meter's children, then kills the meter.
+    let script = r#"while ! [ -s helper.pid ]; do
+            for stat in /proc/[0-9]*/stat; do
+                read -r pid name state parent rest 2>/dev/null <"$stat" || continue
+                if [ "$parent" = $PPID ] && [ "$name" = "(jobmeter-gpu)" ]; then echo "$pid" >helper.pid; fi
+            done
+            sleep 0.02
+        done 2>/dev/null
+        kill -9 $PPID"#;
     drop(rig.run(&[], script));
     let pid = std::fs::read_to_string(rig.room.path("helper.pid")).expect("a number").trim().to_owned();
-    assert!(!pid.is_empty(), "the process of the driver was there");
+    let state = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").map(|(_, rest)| rest[..1].to_owned())
+    };
     let begin = std::time::Instant::now();
-    while Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().is_ok_and(|out| {
-        let state = String::from_utf8_lossy(&out.stdout).trim().to_owned();
-        !state.is_empty() && !state.starts_with('Z')
-    }) {
+    while state().is_some_and(|state| state != "Z") {
         assert!(begin.elapsed().as_secs() < 10, "{pid} lives on");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

@@ -222,3 +222,20 @@ pub(crate) fn is_root() -> bool {
 pub(crate) fn not_here(reason: &str) {
     eprintln!("not tested here: {reason}");
 }
+
+/// `unshare` with a PID namespace of its own and a `/proc` for it, as root of a user namespace or as root itself; without
+/// either, which is so in many containers, it prints that and there is none.
+pub(crate) fn pid_namespace() -> Option<Command> {
+    for as_root in [&["--user", "--map-root-user"][..], &[]] {
+        let unshare = || {
+            let mut command = Command::new("unshare");
+            command.args(as_root).args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+            command
+        };
+        if unshare().arg("true").output().is_ok_and(|output| output.status.success()) {
+            return Some(unshare());
+        }
+    }
+    not_here("no PID namespace may be made");
+    None
+}
