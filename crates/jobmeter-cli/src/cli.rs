@@ -50,6 +50,12 @@ enum Command {
     Ls(cmd::ls::LsArgs),
     /// Remove recorded runs
     Rm(cmd::rm::RmArgs),
+    /// Upload recorded runs to object storage
+    #[cfg(feature = "object-storage")]
+    Push(cmd::push::PushArgs),
+    /// Download recorded runs from object storage into the store
+    #[cfg(feature = "object-storage")]
+    Pull(cmd::pull::PullArgs),
     /// Remove old recorded runs
     Prune(cmd::prune::PruneArgs),
     /// Tables of a run as CSV, JSON Lines, Parquet, SQLite or Arrow
@@ -128,6 +134,10 @@ pub(crate) fn dispatch() -> u8 {
         Command::Mark(args) => cmd::mark::main(args),
         Command::Ls(args) => cmd::ls::main(args),
         Command::Rm(args) => cmd::rm::main(args),
+        #[cfg(feature = "object-storage")]
+        Command::Push(args) => cmd::push::main(args),
+        #[cfg(feature = "object-storage")]
+        Command::Pull(args) => cmd::pull::main(args),
         Command::Prune(args) => cmd::prune::main(args),
         Command::Export(args) => cmd::export::main(args),
         Command::Compare(args) => cmd::compare::main(args),

@@ -19,6 +19,8 @@ use toml::Value;
 /// A settings file is some lines; anything this large is another file.
 const LARGEST_BYTES: u64 = 1 << 20;
 const LOCAL_FILE: &str = "jobmeter.toml";
+/// How a store begins that is no folder.
+const OBJECT_STORAGE: &str = "s3://";
 
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
@@ -30,7 +32,11 @@ pub(crate) struct Settings {
     pub(crate) cgroup: Option<bool>,
     pub(crate) record: Option<bool>,
     pub(crate) record_limit_bytes: Option<u64>,
+    /// The local run store.
     pub(crate) store: Option<PathBuf>,
+    /// `s3://…`: where runs go after they have ended.
+    pub(crate) upload: Option<String>,
+    pub(crate) upload_timeout_ns: Option<u64>,
     pub(crate) redact: Option<bool>,
     pub(crate) gpu: Option<bool>,
     pub(crate) grace_ns: Option<u64>,
@@ -41,7 +47,7 @@ pub(crate) struct Settings {
 type Setter = fn(&mut Settings, &str, &Path) -> Result<(), String>;
 
 /// Every key of the files; in the environment they are `JOBMETER_` and capitals.
-const KEYS: [(&str, Setter); 13] = [
+const KEYS: [(&str, Setter); 14] = [
     ("interval", |settings, text, _| put(&mut settings.interval_ns, parse_interval(text))),
     ("format", |settings, text, _| put(&mut settings.format, parse_format(text))),
     ("color", |settings, text, _| put(&mut settings.color, text.parse())),
@@ -50,7 +56,10 @@ const KEYS: [(&str, Setter); 13] = [
     ("cgroup", |settings, text, _| put(&mut settings.cgroup, parse_switch(text))),
     ("record", |settings, text, _| put(&mut settings.record, parse_switch(text))),
     ("record_limit", |settings, text, _| put(&mut settings.record_limit_bytes, parse_record_limit(text))),
-    ("store", |settings, text, folder| put(&mut settings.store, parse_path(text, folder))),
+    ("store", |settings, text, folder| settings.set_store(text, folder)),
+    ("upload_timeout", |settings, text, _| {
+        put(&mut settings.upload_timeout_ns, parse_duration_ns(text).map_err(|error| error.to_string()))
+    }),
     ("redact", |settings, text, _| put(&mut settings.redact, parse_switch(text))),
     ("gpu", |settings, text, _| put(&mut settings.gpu, parse_switch(text))),
     ("grace", |settings, text, _| {
@@ -143,14 +152,24 @@ impl Settings {
             let name = format!("JOBMETER_{}", key.to_uppercase());
             let Some(value) = variable(&name) else { continue };
             // The store is a path, which need not be UTF-8.
-            if key == "store" {
-                self.store = Some(PathBuf::from(value));
+            if key == "store" && !value.as_encoded_bytes().starts_with(OBJECT_STORAGE.as_bytes()) {
+                (self.store, self.upload) = (Some(PathBuf::from(value)), None);
                 continue;
             }
             let text = value.to_string_lossy();
             set(self, &text, Path::new("")).map_err(|error| format!("{name}: {}", one_line(&error)))?;
         }
         Ok(())
+    }
+
+    /// Object storage is where runs go in the end; the folder that a farther source has named stays the local store.
+    fn set_store(&mut self, text: &str, folder: &Path) -> Result<(), String> {
+        if text.starts_with(OBJECT_STORAGE) {
+            self.upload = Some(text.to_owned());
+            return Ok(());
+        }
+        self.upload = None;
+        put(&mut self.store, parse_path(text, folder))
     }
 
     /// `skips` says of a key that it does not count here.

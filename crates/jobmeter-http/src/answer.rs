@@ -11,24 +11,26 @@ pub struct Answer {
     pub body: String,
 }
 
-impl Answer {
-    /// The value of a header, whatever its spelling.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
-    }
+/// An answer of any status, with a body of any bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// HTTP status.
+    pub status: u16,
+    /// Names as they came, and values.
+    pub headers: Vec<(String, String)>,
+    /// Without its framing.
+    pub body: Vec<u8>,
+}
 
-    /// The body is text; a status other than 200 is a failure.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Answer, Failure> {
+impl Reply {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Reply, Failure> {
         let (head, body) = split_head(bytes).ok_or(Failure::Garbage("something that is not HTTP"))?;
         let (status, headers) = head_lines(head);
-        let code = status
+        let status = status
             .strip_prefix("HTTP/1.")
             .and_then(|rest| rest.split(' ').nth(1))
             .and_then(|code| code.parse::<u16>().ok())
             .ok_or(Failure::Garbage("something that is not HTTP"))?;
-        if code != 200 {
-            return Err(Failure::Status(code));
-        }
         let body = if is_chunked(&headers) {
             unchunk(body).ok_or(Failure::Garbage("an incomplete answer"))?
         } else {
@@ -37,6 +39,22 @@ impl Answer {
                 None => body.to_vec(),
             }
         };
+        Ok(Reply { status, headers, body })
+    }
+}
+
+impl Answer {
+    /// The value of a header, whatever its spelling.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The body is text; a status other than 200 is a failure.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Answer, Failure> {
+        let Reply { status, headers, body } = Reply::parse(bytes)?;
+        if status != 200 {
+            return Err(Failure::Status(status));
+        }
         let body = String::from_utf8(body).map_err(|_| Failure::Garbage("bytes that are not text"))?;
         Ok(Answer { headers, body })
     }

@@ -4,9 +4,11 @@
 //! service sends, the call ends by its deadline and holds at most as many bytes as the caller allows.
 
 mod answer;
+mod body;
 mod failure;
 
-pub use answer::Answer;
+pub use answer::{Answer, Reply};
+pub use body::Body;
 pub use failure::Failure;
 
 use std::io::{ErrorKind, Read, Write};
@@ -31,7 +33,7 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    fn text(&self) -> Result<String, Failure> {
+    fn text(&self, length: Option<u64>) -> Result<String, Failure> {
         let is_one_line = |text: &str| !text.bytes().any(|byte| byte.is_ascii_control());
         if !is_one_line(self.path) || !is_one_line(self.host) || self.path.contains(' ') {
             return Err(Failure::BadRequest("an address with a blank or control character"));
@@ -44,18 +46,43 @@ impl Request<'_> {
             }
             text += &format!("{name}: {value}\r\n");
         }
-        if self.method == "PUT" {
-            text += "Content-Length: 0\r\n";
+        if let Some(length) = length.or((self.method == "PUT").then_some(0)) {
+            text += &format!("Content-Length: {length}\r\n");
         }
         Ok(text + "User-Agent: jobmeter\r\nAccept: */*\r\nConnection: close\r\n\r\n")
     }
 
     /// Sends it and returns the answer to it, which has status 200 and at most `limit_bytes`.
     pub fn send(&self, to: SocketAddr, limit_bytes: usize, wait: Wait<'_>) -> Result<Answer, Failure> {
-        let text = self.text()?;
+        let text = self.text(None)?;
         let mut stream = TcpStream::connect_timeout(&to, wait()?).map_err(Failure::of)?;
         transmit(&mut stream, text.as_bytes(), wait)?;
         Answer::parse(&receive(&mut stream, limit_bytes, wait)?)
+    }
+
+    /// The same with a body of any bytes in both directions; every status is an answer.
+    pub fn exchange(
+        &self,
+        to: SocketAddr,
+        mut body: Option<&mut Body<'_>>,
+        limit_bytes: usize,
+        wait: Wait<'_>,
+    ) -> Result<Reply, Failure> {
+        let text = self.text(body.as_ref().map(|body| body.length()))?;
+        let mut stream = TcpStream::connect_timeout(&to, wait()?).map_err(Failure::of)?;
+        transmit(&mut stream, text.as_bytes(), wait)?;
+        if let Some(body) = &mut body {
+            let mut buffer = vec![0u8; 64 << 10];
+            while let Some(bytes) = body.next(&mut buffer)? {
+                if let Err(failure) = transmit(&mut stream, bytes, wait) {
+                    // Who refuses a request need not read it to its end.
+                    let refusal =
+                        receive(&mut stream, limit_bytes, wait).and_then(|bytes| Reply::parse(&bytes));
+                    return refusal.map_err(|_| failure);
+                }
+            }
+        }
+        Reply::parse(&receive(&mut stream, limit_bytes, wait)?)
     }
 }
 
@@ -99,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_request_is_what_it_says_and_nothing_more() {
-        let get = |path, headers| Request { method: "GET", host: "127.0.0.1", path, headers }.text();
+        let get = |path, headers| Request { method: "GET", host: "127.0.0.1", path, headers }.text(None);
         let text = get("/a?b=c", &[("X-Token", "t")]).unwrap();
         assert!(text.starts_with("GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Token: t\r\n"), "{text}");
         assert!(text.ends_with("Connection: close\r\n\r\n") && !text.contains("Content-Length"), "{text}");

@@ -142,5 +142,6 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
         args.measure.gpu.none_found().iter().for_each(|text| say(text));
     }
     args.measure.notice(&summary).into_iter().for_each(Notice::send);
+    args.measure.upload(record.as_ref());
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use super::first_screen::{self, View};
 use super::notify::Notice;
 use super::values::{Format, parse_cores, parse_interval, parse_record_limit};
-use super::{out, terminal};
+use super::{out, terminal, upload};
 use crate::config::Settings;
 use crate::say::{say, shown};
 use jobmeter_engine::linux::control::Pid;
@@ -94,6 +94,9 @@ pub(crate) struct MeasureArgs {
     /// From the configuration.
     #[arg(skip)]
     store: Option<PathBuf>,
+    /// From the configuration: object storage.
+    #[arg(skip)]
+    upload: Option<(String, Duration)>,
 }
 
 fn parse_name(text: &str) -> Result<String, String> {
@@ -132,6 +135,8 @@ impl MeasureArgs {
         self.record_limit = self.record_limit.or(settings.record_limit_bytes);
         self.no_redact |= settings.redact == Some(false);
         self.store = settings.store;
+        let patience = settings.upload_timeout_ns.map_or(upload::PATIENCE, Duration::from_nanos);
+        self.upload = settings.upload.map(|place| (place, patience));
     }
 
     /// Bad output paths are found out before the job starts, not after it ran for hours.
@@ -252,6 +257,13 @@ impl MeasureArgs {
     /// The summary and the command of `--notify`; `None` without that option.
     pub(crate) fn notice(&self, summary: &Summary) -> Option<Notice> {
         Notice::new(self.notify.as_deref()?, summary)
+    }
+
+    /// Uploads the record where the store is object storage. The last thing of all, and within bounds.
+    pub(crate) fn upload(&self, record: Option<&Record>) {
+        if let (Some((place, patience)), Some(record), None) = (&self.upload, record, &self.record) {
+            upload::after_job(place, &record.path, self.store.as_deref(), *patience);
+        }
     }
 
     fn render(

@@ -35,6 +35,10 @@ pub(crate) mod phases_from;
 pub(crate) mod plot;
 pub(crate) mod pricing;
 pub(crate) mod prune;
+#[cfg(feature = "object-storage")]
+pub(crate) mod pull;
+#[cfg(feature = "object-storage")]
+pub(crate) mod push;
 pub(crate) mod report;
 pub(crate) mod rm;
 #[cfg(target_os = "linux")]
@@ -43,6 +47,9 @@ pub(crate) mod seff;
 pub(crate) mod servers;
 pub(crate) mod show;
 pub(crate) mod terminal;
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(feature = "object-storage"), path = "no_upload.rs")]
+pub(crate) mod upload;
 pub(crate) mod values;
 pub(crate) mod version;
 pub(crate) mod views;

@@ -207,6 +207,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     let notice = args.measure.notice(&summary);
     let code = judge(args, summary, ending.shell_code());
     notice.into_iter().for_each(Notice::send);
+    args.measure.upload(record.as_ref());
     Ok(code)
 }
 

@@ -62,6 +62,11 @@ pub(crate) fn plan(ending: Ending) {
     PLAN.store(plan, Ordering::Relaxed);
 }
 
+/// Whether a signal has asked us to end since the job has.
+pub(crate) fn is_hurried() -> bool {
+    IS_HURRIED.load(Ordering::Relaxed)
+}
+
 /// Whether the job has ended and how we leave is decided.
 pub(crate) fn is_planned() -> bool {
     PLAN.load(Ordering::Relaxed) >= 0

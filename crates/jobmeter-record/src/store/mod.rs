@@ -30,7 +30,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// `JOBMETER_STORE`, else `$XDG_DATA_HOME/jobmeter`, else `~/.local/share/jobmeter`, else (Windows)
+    /// `JOBMETER_STORE` unless it is `s3://…`, else `$XDG_DATA_HOME/jobmeter`, else `~/.local/share/jobmeter`, else (Windows)
     /// `%LOCALAPPDATA%\\jobmeter`. Touches nothing yet.
     pub fn open_default() -> Result<Store, RecordError> {
         Store::from_environment(|name| std::env::var_os(name))
@@ -40,7 +40,10 @@ impl Store {
         let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // The XDG rules say that a relative path is to be ignored.
         let absolute = |name| set(name).filter(|path| path.is_absolute());
+        // Object storage gets its runs after they have ended; until then they lie in the usual place.
+        let is_here = |path: &PathBuf| !path.as_os_str().as_encoded_bytes().starts_with(b"s3://");
         let directory = set("JOBMETER_STORE")
+            .filter(is_here)
             .or_else(|| absolute("XDG_DATA_HOME").map(|data| data.join("jobmeter")))
             .or_else(|| absolute("HOME").map(|home| home.join(".local/share/jobmeter")))
             .or_else(|| absolute("LOCALAPPDATA").map(|data| data.join("jobmeter")));
