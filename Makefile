@@ -9,7 +9,8 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser test-containers wheel truth bench \
+.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser test-containers test-storage test-ray \
+	wheel truth bench \
 	bench-against bench-python docs reference check-cross check-platforms site pictures release check-release clean
 
 help: ## what can be made
@@ -68,6 +69,12 @@ test-containers: ## containers of a real dockerd and Podman, where they can be h
 	$(CARGO) build --package jobmeter-cli --locked
 	$(PYTHON) tools/test_containers.py target/debug/jobmeter
 
+test-storage: ## runs in a real S3 server on loopback (not part of make test)
+	tools/test-storage $(VENV)
+
+test-ray: wheel ## workers of a real Ray, which is a large download (not part of make test)
+	tools/test-ray $(VENV)
+
 wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)
 
@@ -99,12 +106,17 @@ mutants: ## do the tests of model and of the accounting notice a change? (cargo-
 bench: ## what jobmeter costs, as Markdown tables
 	tools/ensure-packages time chromium
 	$(CARGO) build --release --locked --package jobmeter-cli --package jobmeter-testkit
-	$(CARGO) build --release --locked --package jobmeter-report --example recorded_run
+	$(CARGO) build --release --locked --package jobmeter-report --example recorded_run --example recorded_job
 	target/release/jobmeter-bench
 	$(CARGO) bench --locked --package jobmeter-record --package jobmeter-gpu
 	$(CARGO) run --release --locked --package jobmeter-report --example bench_report -- 1000000 target/bench-report.html 40000
 	tools/install-web-tests
 	cd web && node bench/open.mjs ../target/bench-report.html
+	@# A job of 1,024 ranks that ran for an hour: merged in under 5 s and 500 MB, its page open in under 2 s.
+	rm -rf target/bench-job && target/release/examples/recorded_job 1024 3600 target/bench-job
+	JOBMETER_STORE=target/bench-job command time -f '%e s, %M KiB' target/release/jobmeter report job:4711 -o target/bench-job.html --force
+	cd web && node bench/open.mjs ../target/bench-job.html 2000
+	rm -rf target/bench-job
 	$(MAKE) bench-python
 
 bench-against: ## the binary BASE=PATH and this one in turns: wall, memory and CPU as ratios (on a quiet machine)

@@ -11,10 +11,12 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
+    /// The next `length` bytes of `reader`.
     pub fn new(reader: &'a mut dyn Read, length: u64) -> Body<'a> {
         Body { reader, length, left: length }
     }
 
+    /// Bytes in all.
     pub fn length(&self) -> u64 {
         self.length
     }

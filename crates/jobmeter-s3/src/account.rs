@@ -8,11 +8,16 @@ use std::path::PathBuf;
 /// A file of credentials has some lines.
 const LARGEST_FILE_BYTES: u64 = 1 << 20;
 
+/// Credentials, region and endpoint.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Account {
+    /// Names the key; no secret.
     pub access_key_id: String,
+    /// What requests are signed with.
     pub secret_access_key: String,
+    /// Of temporary credentials; sent with each request.
     pub session_token: Option<String>,
+    /// `us-east-1` where nothing names one.
     pub region: String,
     /// Of a service that is not Amazon's, such as `http://127.0.0.1:9000`; buckets are then part of the path.
     pub endpoint: Option<String>,
@@ -29,6 +34,7 @@ impl fmt::Debug for Account {
 }
 
 impl Account {
+    /// From the variables of this process and the files that they and `HOME` name.
     pub fn from_environment() -> Result<Account, Error> {
         Account::read(&|name| std::env::var(name).ok(), &|path| {
             let is_small =

@@ -15,6 +15,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// Lists end after so many pages of a thousand keys: no job has as many ranks.
 const MOST_PAGES: usize = 1_000;
 
+/// Speaks to one bucket.
 pub struct Client {
     account: Account,
     endpoint: Endpoint,
@@ -27,6 +28,7 @@ pub struct Client {
 pub struct Object {
     /// Hostile text.
     pub key: String,
+    /// Size of the content.
     pub bytes: u64,
 }
 

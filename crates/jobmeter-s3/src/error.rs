@@ -3,6 +3,7 @@
 use jobmeter_http::Failure;
 use std::fmt;
 
+/// Why a call gave no result.
 #[derive(Debug)]
 pub enum Error {
     /// An address, a credential or a region is missing or makes no sense.
@@ -10,7 +11,12 @@ pub enum Error {
     /// No usable answer.
     Failed(Failure),
     /// The service refused: the HTTP status and its own code, such as `AccessDenied`.
-    Refused { status: u16, code: String },
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// May be empty.
+        code: String,
+    },
     /// A file on this machine.
     File(std::io::Error),
 }

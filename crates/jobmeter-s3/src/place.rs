@@ -7,7 +7,9 @@ const SCHEME: &str = "s3://";
 /// A bucket and what its keys begin with. The prefix has no slash at either end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
+    /// Name of the bucket.
     pub bucket: String,
+    /// May be empty.
     pub prefix: String,
 }
 
@@ -17,6 +19,7 @@ impl Place {
         text.starts_with(SCHEME)
     }
 
+    /// Reads `s3://bucket/prefix`.
     pub fn parse(text: &str) -> Result<Place, Error> {
         let rest = text.strip_prefix(SCHEME).unwrap_or("");
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));

@@ -9,9 +9,13 @@ use std::fmt::Write;
 /// What is signed. Names of headers are in lower case; `query` and `path` are not encoded yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Unsigned<'a> {
+    /// `GET` or `PUT`.
     pub method: &'a str,
+    /// As in the `Host` header.
     pub host: &'a str,
+    /// From the first slash on.
     pub path: &'a str,
+    /// Names and values behind the question mark.
     pub query: &'a [(&'a str, &'a str)],
     /// Besides `host` and those that [`headers`] adds.
     pub headers: &'a [(&'a str, &'a str)],

@@ -21,6 +21,7 @@ mod memory;
 mod names;
 mod network;
 mod notify;
+mod object_storage;
 mod output;
 mod phases;
 mod pictures;

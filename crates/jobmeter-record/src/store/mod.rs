@@ -101,6 +101,9 @@ mod tests {
         );
         assert_eq!(directory(&[home, ("JOBMETER_STORE", "runs")]).as_deref(), Some("runs"));
         assert_eq!(directory(&[("HOME", ""), ("JOBMETER_STORE", "")]), None);
+        // Object storage is no folder.
+        let remote = ("JOBMETER_STORE", "s3://bucket/runs");
+        assert_eq!(directory(&[home, remote]).as_deref(), Some("/home/me/.local/share/jobmeter"));
     }
 
     #[test]
