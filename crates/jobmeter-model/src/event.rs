@@ -99,6 +99,11 @@ pub enum Event {
 /// clock ticks of 10 ms only: differences between two rows are uncertain by as much.
 pub const ROUNDED_NOTE: &str = "cpu_in_ticks";
 
+/// Key of the note by which a rank says that it records the node from now on: the machine's columns, those of the GPUs'
+/// devices and of energy. The value is an object; its `bases` lists the counters that the rank has read before, as
+/// `[column, nanoseconds]`: its rows count from that moment on.
+pub const NODE_RECORDER_NOTE: &str = "node_recorder";
+
 /// What a mark marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -31,6 +31,41 @@ pub struct JobInfo {
     /// How often the job was started before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// The machine of a rank that is one of many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<RankMachine>,
+}
+
+/// The machine that a rank runs on, told apart from others, and whether its ranks share the work of recording it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankMachine {
+    /// The beginning of the kernel's boot id: the same for all containers of a machine, another after a restart.
+    pub boot: String,
+    /// The rank is in a PID namespace of its own: its host name may be that of a container.
+    #[serde(default)]
+    pub is_contained: bool,
+    /// One rank on the node records the machine, the GPUs' devices and package energy; this run holds them only from
+    /// and to the moments that its notes name (see [`crate::event::NODE_RECORDER_NOTE`]). Otherwise it holds them all the
+    /// time.
+    #[serde(default)]
+    pub is_shared: bool,
+    /// The file server that holds the record, as it was mounted, where it stamps files with its own clock; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub store_server: String,
+    /// How the server's clock stood to that of the machine: when the record was made, and now and then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub store_times: Vec<StoreTime>,
+}
+
+/// The server stamped a file between two readings of the machine's wall clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreTime {
+    /// Before the call.
+    pub before_unix_ns: u64,
+    /// After it.
+    pub after_unix_ns: u64,
+    /// The server's time, in steps of up to 10 ms.
+    pub stamp_unix_ns: u64,
 }
 
 impl JobInfo {

@@ -30,7 +30,7 @@ pub use event::{Event, MarkKind, ProcessId, Sink};
 pub use figure_id::FigureId;
 pub use figures::Figures;
 pub use format::Style;
-pub use job::JobInfo;
+pub use job::{JobInfo, RankMachine};
 pub use kinds::{Mode, VerdictKind, WarningKind};
 pub use metric::{Column, Entity, EntityKind, Kind, Metric, MetricInfo, Rate, Scope};
 pub use stat::Stat;

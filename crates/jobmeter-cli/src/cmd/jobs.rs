@@ -1,6 +1,8 @@
 //! Jobs of many ranks: their runs are read side by side and merged into one.
 
-use jobmeter_insight::job::{Grid, Job, MapRow, MapRowBuilder, MapScale, RankMap, RankRun, RankSeries};
+use jobmeter_insight::job::{
+    self, Grid, Job, JoinPlan, JoinedNode, MapRow, MapRowBuilder, MapScale, RankMap, RankRun, RankSeries,
+};
 use jobmeter_model::{Column, Event, Sink};
 use jobmeter_record::{Run, State, StoredRun};
 use std::thread;
@@ -11,7 +13,8 @@ pub(crate) fn merge(ranks: &[StoredRun]) -> Result<Job, String> {
         let run = Run::open(&rank.path).map_err(|error| error.to_string())?;
         Ok(RankRun::new(run.told_summary(), rank.state() == State::Running))
     });
-    let runs: Vec<RankRun> = summaries.into_iter().collect::<Result<_, String>>()?;
+    let mut runs: Vec<RankRun> = summaries.into_iter().collect::<Result<_, String>>()?;
+    job::align(&mut runs);
     let mut grid = Grid::over(&runs);
     let scale = MapScale::new(runs.len(), grid.length_ns());
     let pairs: Vec<(&StoredRun, &RankRun)> = ranks.iter().zip(&runs).collect();
@@ -36,6 +39,7 @@ pub(crate) fn merge(ranks: &[StoredRun]) -> Result<Job, String> {
         grid.absorb(sums);
         rows.extend(more);
     }
+    grid.take_joined(join_nodes(ranks, &runs, &grid)?);
     let mut job = Job::merge(&runs, grid);
     job.map = Some(RankMap { scale, rows });
     Ok(job)
@@ -59,6 +63,19 @@ impl Sink for Both<'_> {
         self.0.tick(t_ns, values);
         self.1.tick(t_ns, values);
     }
+}
+
+/// Reads the records again that hold a part of a node each, or energy that is to be split.
+fn join_nodes(ranks: &[StoredRun], runs: &[RankRun], grid: &Grid) -> Result<Vec<JoinedNode>, String> {
+    let plans = JoinPlan::of(runs, grid);
+    let joined = side_by_side(&plans, |plan| {
+        plan.join(runs, grid, |index, sink| {
+            let run = Run::open(&ranks[index].path).map_err(|error| error.to_string())?;
+            run.replay(sink);
+            Ok(())
+        })
+    });
+    joined.into_iter().collect()
 }
 
 /// The job as a run, for everything that takes one.

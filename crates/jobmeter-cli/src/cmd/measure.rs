@@ -193,6 +193,11 @@ impl MeasureArgs {
         info
     }
 
+    /// Whether the run goes to the store, where its job is merged from.
+    pub(crate) fn is_stored(&self) -> bool {
+        !self.no_record && self.record.is_none()
+    }
+
     /// The record, where one is kept. That it cannot be kept is a warning: the job goes first. Waits for no disk; a
     /// store that fails is found out at the end.
     pub(crate) fn open_record(&self, info: &RunInfo) -> (Option<Record>, Option<String>) {
@@ -324,7 +329,7 @@ impl Record {
 }
 
 /// Host name and kernel release.
-fn names() -> (String, String) {
+pub(crate) fn names() -> (String, String) {
     // SAFETY: uname fills the zeroed structure; its fields are NUL-terminated.
     unsafe {
         let mut name: libc::utsname = std::mem::zeroed();

@@ -29,6 +29,8 @@ pub(crate) mod mark;
 #[cfg(target_os = "linux")]
 pub(crate) mod measure;
 #[cfg(target_os = "linux")]
+mod node;
+#[cfg(target_os = "linux")]
 pub(crate) mod notify;
 pub(crate) mod out;
 pub(crate) mod phases_from;

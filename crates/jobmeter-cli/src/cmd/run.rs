@@ -3,6 +3,7 @@
 use super::check::BudgetArgs;
 use super::gpu::GpuJob;
 use super::measure::{MeasureArgs, Record};
+use super::node;
 use super::notify::Notice;
 use crate::config::Settings;
 use crate::platform::leave::{self, Ending};
@@ -176,8 +177,10 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     let limits = supervisor.limits().clone();
     let started_unix_ns = supervisor.meter.started_unix_ns();
     let pid = supervisor.pid().get();
-    let info =
-        args.measure.info(Mode::Run, command, pid, args.measure.job.of_ours(), &limits, started_unix_ns);
+    let mut job = args.measure.job.of_ours();
+    let lock = job.as_mut().filter(|_| args.measure.is_stored()).and_then(node::agree);
+    let info = args.measure.info(Mode::Run, command, pid, job, &limits, started_unix_ns);
+    lock.into_iter().for_each(|lock| supervisor.meter.share_node(lock));
     let gpus = args.measure.gpu.start(GpuJob::Started);
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {

@@ -66,6 +66,7 @@ impl Meter {
             }
             warnings.extend(slot.extra.take_warnings());
         }
+        self.mask_extras(t_ns);
         for warning in warnings {
             self.warn(warning.kind, warning.text);
         }

@@ -84,6 +84,7 @@ impl Meter {
         };
         self.emit_settled(main, combined, &signs, wall_ns);
         let extras = self.finish_extras();
+        self.leave_node();
         Settled { ending, wall_ns, signs, extras, overhead: self.overhead() }
     }
 
@@ -149,6 +150,7 @@ impl Meter {
             summary.sources.extend(sources);
             merge_facts(&mut summary.gpus, entities);
         }
+        self.grade_node(&mut summary);
         summary
     }
 

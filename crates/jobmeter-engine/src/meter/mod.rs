@@ -10,6 +10,7 @@ mod groups;
 pub mod layout;
 mod lives;
 mod memory;
+mod node;
 mod output;
 mod own;
 mod peak_figures;
@@ -34,6 +35,7 @@ use containers::Containers;
 use extra::Extras;
 use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, Sink};
+use node::NodeRole;
 use output::Output;
 use own::METERS_THREADS;
 use stages::{Changes, Counters, Doubts, Levels, Machine, OwnShare, RunClock, Witnesses};
@@ -129,6 +131,7 @@ impl Meter {
             unmapped: Unmapped::default(),
             busy_cores: BusyCores::default(),
             machine: Machine {
+                role: NodeRole::default(),
                 columns,
                 read_at_ns: None,
                 period_ns: tick::machine_period_ns(target == Target::Own),

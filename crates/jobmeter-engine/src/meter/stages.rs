@@ -8,6 +8,7 @@ use crate::linux::perf_ring::Follower;
 use crate::linux::proc::io::Io;
 use crate::linux::sys;
 use crate::meter::exits::Exits;
+use crate::meter::node::NodeRole;
 use crate::meter::system_columns::SystemColumns;
 
 /// When the run began and how ticks follow each other. All times are monotonic.
@@ -133,6 +134,7 @@ pub(crate) struct MainIo {
 
 /// The machine's columns, and when they were last read.
 pub(crate) struct Machine {
+    pub role: NodeRole,
     pub columns: SystemColumns,
     pub read_at_ns: Option<u64>,
     /// It is read at most this often.

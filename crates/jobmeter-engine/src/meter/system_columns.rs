@@ -104,6 +104,11 @@ impl SystemColumns {
         self.buffer = Vec::new();
     }
 
+    /// Reads what the job's own accounts need of the machine, and fills no column.
+    pub(crate) fn read_memory(&mut self) {
+        self.probe.read_memory();
+    }
+
     /// Shared memory of the machine, as of the last reading.
     pub(crate) fn shared_memory_bytes(&self) -> Option<u64> {
         self.probe.reading.memory.shared_memory_bytes

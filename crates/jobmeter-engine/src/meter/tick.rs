@@ -220,11 +220,17 @@ impl Meter {
         let period_ns =
             if is_last { FRESH_NS } else { self.machine.period_ns.max(self.clock.interval_ns / 2) };
         if self.machine.read_at_ns.is_none_or(|at_ns| now_ns >= at_ns + period_ns) {
-            self.machine.read_at_ns = Some(now_ns);
-            self.machine.columns.read(&mut self.out.row, now_ns, is_last);
-            self.machine.swap_total_bytes = self.out.row.get(Scope::System, Metric::SwapTotalBytes);
+            let is_first = self.machine.read_at_ns.replace(now_ns).is_none();
+            if self.is_node_recorder(now_ns) || is_first || is_last {
+                self.machine.columns.read(&mut self.out.row, now_ns, is_last);
+                self.machine.swap_total_bytes = self.out.row.get(Scope::System, Metric::SwapTotalBytes);
+                self.machine.forks = self.out.row.get(Scope::System, Metric::Forks);
+                self.mask_machine(now_ns);
+            } else {
+                self.out.row.clear_machine();
+                self.machine.columns.read_memory();
+            }
             self.note_shared_memory();
-            self.machine.forks = self.out.row.get(Scope::System, Metric::Forks);
             // At the end the group is asked when the account is settled.
             if !is_last {
                 self.fill_group_cpu();

@@ -1,8 +1,11 @@
 //! The sums over ranks at the same moments: each rank's readings are put on one grid of the wall clock and added up.
 //! However many ranks there are, only the sums are kept.
 
+use super::joined::JoinedNode;
+use super::parts::RankPart;
 use super::{RankRun, end_unix_ns};
 use jobmeter_model::{Column, Event, Kind, Metric, Scope, Sink, Unit};
+use std::collections::HashMap;
 
 /// Finer than a page can show, coarse enough for a thousand ranks.
 const MOST_CELLS: u64 = 2_000;
@@ -16,6 +19,9 @@ pub struct Grid {
     cell_ns: u64,
     cells: usize,
     sums: Vec<(Metric, Vec<Sum>)>,
+    /// Of each rank that was added: what its record holds of its node.
+    pub(super) parts: HashMap<String, RankPart>,
+    pub(super) joined: Vec<JoinedNode>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,7 +37,8 @@ impl Grid {
         let end_ns = runs.iter().map(|run| end_unix_ns(&run.summary.run)).max().unwrap_or(0);
         let length_ns = end_ns.saturating_sub(began_unix_ns).max(1);
         let cell_ns = length_ns.div_ceil(MOST_CELLS).max(LEAST_CELL_NS);
-        Grid { began_unix_ns, cell_ns, cells: length_ns.div_ceil(cell_ns) as usize, sums: Vec::new() }
+        let cells = length_ns.div_ceil(cell_ns) as usize;
+        Grid { began_unix_ns, cell_ns, cells, sums: Vec::new(), parts: HashMap::new(), joined: Vec::new() }
     }
 
     /// Takes the stream of one rank.
@@ -43,11 +50,16 @@ impl Grid {
             cells: self.cells,
             columns: Vec::new(),
             last_cell: 0,
+            part: RankPart::of(&info.id),
         }
     }
 
     /// Adds a rank. After its end its counters stay and its levels are 0.
     pub fn add(&mut self, rank: &RankSeries) {
+        // Only energy is split by it.
+        let cpu = rank.columns.iter().flatten().find(|(metric, _)| *metric == Metric::CpuNs);
+        let cpu = cpu.map(|(_, readings)| readings.clone()).unwrap_or_default();
+        self.parts.insert(rank.part.run_id.clone(), rank.part.with_cpu(cpu));
         for (metric, readings) in rank.columns.iter().flatten() {
             let index = self.sums.iter().position(|(known, _)| known == metric).unwrap_or_else(|| {
                 self.sums.push((*metric, vec![Sum::default(); self.cells]));
@@ -74,6 +86,7 @@ impl Grid {
 
     /// Adds the sums of another grid over the same time.
     pub fn absorb(&mut self, other: Grid) {
+        self.parts.extend(other.parts);
         for (metric, sums) in other.sums {
             match self.sums.iter_mut().find(|(known, _)| *known == metric) {
                 None => self.sums.push((metric, sums)),
@@ -94,11 +107,25 @@ impl Grid {
 
     /// An empty one over the same time.
     pub fn empty(&self) -> Grid {
-        Grid { sums: Vec::new(), ..self.clone() }
+        Grid { sums: Vec::new(), parts: HashMap::new(), ..self.clone() }
     }
 
     pub(super) fn began_unix_ns(&self) -> u64 {
         self.began_unix_ns
+    }
+
+    pub(super) fn part(&self, run: &RankRun) -> Option<&RankPart> {
+        self.parts.get(&run.summary.run.id)
+    }
+
+    /// The cell of a moment of the job's time.
+    pub(super) fn cell_at(&self, t_ns: u64) -> usize {
+        usize::try_from(t_ns / self.cell_ns).unwrap_or(usize::MAX).min(self.cells.saturating_sub(1))
+    }
+
+    /// Adds the nodes whose records were read again: see [`JoinedNode`].
+    pub fn take_joined(&mut self, joined: Vec<JoinedNode>) {
+        self.joined = joined;
     }
 
     pub(super) fn replay(&self, sink: &mut dyn Sink) {
@@ -122,10 +149,12 @@ pub struct RankSeries {
     cells: usize,
     columns: Vec<Option<(Metric, Vec<Option<u64>>)>>,
     last_cell: usize,
+    part: RankPart,
 }
 
 impl Sink for RankSeries {
     fn define(&mut self, column: &Column) {
+        self.part.define(self.columns.len(), column);
         let adds_up = column.scope == Scope::Combined
             && column.entity.is_none()
             && column.metric.info().unit != Unit::Bits;
@@ -133,6 +162,7 @@ impl Sink for RankSeries {
     }
 
     fn event(&mut self, event: &Event) {
+        self.part.event(event);
         // Final totals that no tick could know.
         if let Event::Settle { t_ns, values } = event {
             let cell = self.cell_of(*t_ns);
@@ -147,6 +177,7 @@ impl Sink for RankSeries {
     }
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        self.part.tick(t_ns, values);
         let cell = self.cell_of(t_ns);
         self.last_cell = self.last_cell.max(cell);
         for (column, value) in self.columns.iter_mut().zip(values) {

@@ -1,18 +1,24 @@
 //! Many ranks as one job: totals are sums over the ranks, peaks are taken at the same moment across nodes, a node is
 //! counted once however many ranks run on it, and who is missing, was killed or held the others up is named.
 //!
-//! Moments of different nodes are compared by their wall clocks as they are.
+//! Moments of different nodes are compared by their wall clocks, corrected as far as those are known: see [`Clocks`].
 
+mod clocks;
+mod energy;
 mod grid;
 mod map;
+mod joined;
 mod nodes;
+mod parts;
 mod ranks;
 mod request;
 mod text;
 mod total;
 
+pub use clocks::{ClockMethod, Clocks, NodeClock, align};
 pub use grid::{Grid, RankSeries};
 pub use map::{MAPPED, MapRow, MapRowBuilder, MapScale, RankMap};
+pub use joined::{JoinPlan, JoinedNode, Recorder};
 pub use nodes::Node;
 pub use ranks::{Imbalance, Rank, RankState};
 pub use text::{balance, end, job_text, seff};
@@ -57,6 +63,8 @@ pub struct Job {
     /// What each rank used over time, where it was read for that.
     #[serde(skip)]
     pub map: Option<RankMap>,
+    /// How the clocks of the nodes were put together.
+    pub clocks: Clocks,
     #[serde(skip)]
     grid: Grid,
 }
@@ -64,12 +72,19 @@ pub struct Job {
 impl Job {
     /// From the ranks' summaries and the sums of their series over time.
     pub fn merge(runs: &[RankRun], grid: Grid) -> Job {
-        let ranks: Vec<Rank> = runs.iter().map(Rank::of).collect();
-        let nodes = nodes::of(runs);
+        let mut ranks: Vec<Rank> = runs.iter().map(Rank::of).collect();
+        let nodes = nodes::of(runs, &grid);
         let missing_ranks = ranks::missing(&ranks, world_size(runs));
+        for node in &nodes {
+            for (member, index) in node.members.iter().enumerate() {
+                ranks[*index].node.clone_from(&node.name);
+                ranks[*index].energy_joules = node.energy.joules_of(member);
+            }
+        }
         let imbalance = Imbalance::of(&ranks);
-        let summary = total::summary(runs, &ranks, &nodes, &missing_ranks, &grid);
-        Job { summary, nodes, ranks, missing_ranks, imbalance, map: None, grid }
+        let clocks = Clocks::of(runs, &nodes);
+        let summary = total::summary(runs, &ranks, &nodes, &missing_ranks, &grid, &clocks);
+        Job { summary, nodes, ranks, missing_ranks, imbalance, map: None, clocks, grid }
     }
 
     /// The sums over all ranks as a stream, as a run file would give it.

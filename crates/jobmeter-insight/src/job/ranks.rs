@@ -45,6 +45,9 @@ pub struct Rank {
     pub cpu_ns: Option<u64>,
     /// Peak memory of the rank.
     pub peak_rss_bytes: Option<u64>,
+    /// Its part of its node's energy: an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_joules: Option<f64>,
     #[serde(skip)]
     pub(super) end_unix_ns: u64,
 }
@@ -77,6 +80,7 @@ impl Rank {
             wall_ns: info.wall_ns,
             cpu_ns: combined.whole(Metric::CpuNs, Stat::Total),
             peak_rss_bytes: combined.whole(Metric::RssBytes, Stat::Max),
+            energy_joules: None,
             end_unix_ns: end_unix_ns(info),
         }
     }

@@ -1,7 +1,9 @@
 //! The summary of a job in the form of a run's summary, so that everything that takes a run takes a job.
 
+use super::energy::Energy;
+use super::joined::ENERGY;
 use super::ranks::{Rank, RankState};
-use super::{Grid, Node, RankRun, world_size};
+use super::{Clocks, Grid, Node, RankRun, world_size};
 use jobmeter_model::grade::lower_derived;
 use jobmeter_model::metric::TABLE;
 use jobmeter_model::replay::Replay;
@@ -16,6 +18,7 @@ pub(super) fn summary(
     nodes: &[Node],
     missing: &[u32],
     grid: &Grid,
+    clocks: &Clocks,
 ) -> Summary {
     let info = info(runs, nodes, grid);
     let mut aligned = Replay::default();
@@ -24,17 +27,18 @@ pub(super) fn summary(
     summary.run = RunInfo { ticks: summary.run.ticks, ..info };
     summary.verdict = verdict(ranks, missing);
     settle(&mut summary.combined, runs, missing);
+    energy(&mut summary.combined, nodes);
     lower_derived(&mut summary.combined);
     summary.main = Figures::new();
     summary.descendants = Figures::new();
-    summary.system = system(runs, nodes);
+    summary.system = system(nodes);
     summary.gpus = gpus(runs, nodes);
     // Where all ranks run on one machine they have its limits.
     if let [node] = nodes {
         summary.limits = runs[node.described_by].summary.limits.clone();
     }
     summary.sources = Vec::new();
-    summary.warnings = warnings(runs, ranks, missing, nodes);
+    summary.warnings = warnings(runs, ranks, missing, clocks);
     summary.overhead = overhead(runs);
     summary
 }
@@ -48,7 +52,7 @@ fn info(runs: &[RankRun], nodes: &[Node], grid: &Grid) -> RunInfo {
         id: format!("job:{}:{}", job.scheduler, job.id),
         host: names.join(","),
         pid: 0,
-        job: Some(jobmeter_model::JobInfo { rank: None, local_rank: None, node: None, ..job }),
+        job: Some(jobmeter_model::JobInfo { rank: None, local_rank: None, node: None, machine: None, ..job }),
         started_unix_ns: grid.began_unix_ns(),
         wall_ns: Some(last_end.saturating_sub(grid.began_unix_ns())),
         expected_cores: nodes.iter().map(|node| node.expected_cores).sum(),
@@ -83,6 +87,47 @@ fn settle(combined: &mut Figures, runs: &[RankRun], missing: &[u32]) {
     let parts: Vec<&Figure> = figures(runs, Metric::Processes, Stat::Total).collect();
     if let Some(total) = sum(&parts, runs.len(), missing) {
         combined.set(Metric::Processes, Stat::Total, total);
+    }
+}
+
+/// The job's energy is the sum over nodes of what its ranks used there.
+fn energy(combined: &mut Figures, nodes: &[Node]) {
+    let mut all_uj = None;
+    let lists: [(Metric, fn(&Energy) -> &Vec<f64>, &str); 3] = [
+        (
+            ENERGY[0],
+            |energy| &energy.machine_uj[0],
+            "each node's CPU package energy, by the ranks' share of CPU time",
+        ),
+        (
+            ENERGY[1],
+            |energy| &energy.machine_uj[1],
+            "each node's DRAM energy, by the ranks' share of CPU time",
+        ),
+        (
+            Metric::GpuEnergyUj,
+            |energy| &energy.gpu_uj,
+            "whole energy of the GPUs that a rank used, each once",
+        ),
+    ];
+    for (metric, of, reason) in lists {
+        let told = nodes.iter().map(|node| of(&node.energy)).filter(|ranks| !ranks.is_empty());
+        let told: Vec<f64> = told.map(|ranks| ranks.iter().sum()).collect();
+        let sum_uj: f64 = told.iter().sum();
+        if told.is_empty() {
+            continue;
+        }
+        *all_uj.get_or_insert(0.0) += sum_uj;
+        let absent = nodes.len() - told.len();
+        let reason =
+            if absent > 0 { format!("{reason}; {absent} nodes do not tell") } else { reason.to_owned() };
+        let figure = Figure::int(sum_uj as u64, Quality::Estimate).because(reason);
+        combined.set(metric, Stat::Total, figure);
+    }
+    if let Some(all_uj) = all_uj {
+        let reason = "of all nodes, split by use";
+        let figure = Figure::float(all_uj / 1e6, Quality::Estimate).because(reason);
+        combined.set(Metric::EnergyJoules, Stat::Total, figure);
     }
 }
 
@@ -139,9 +184,9 @@ fn bound(peak: &mut Figure, parts: &[&Figure], ranks: usize, missing: &[u32]) {
 }
 
 /// Of one machine its own figures. Of several only what adds up: amounts of memory and cores, and counters.
-fn system(runs: &[RankRun], nodes: &[Node]) -> Figures {
+fn system(nodes: &[Node]) -> Figures {
     if let [node] = nodes {
-        return runs[node.described_by].summary.system.clone();
+        return node.system.clone();
     }
     let mut system = Figures::new();
     let counters = TABLE.iter().filter(|row| row.kind == Kind::Counter).map(|row| (row.metric, Stat::Total));
@@ -168,6 +213,15 @@ fn gpus(runs: &[RankRun], nodes: &[Node]) -> Vec<jobmeter_model::summary::Entity
             let mut gpu = gpu.clone();
             let is_devices = |key: &str| !SCOPES.iter().any(|scope| key.starts_with(scope));
             gpu.figures = gpu.figures.into_iter().filter(|(key, _)| is_devices(key)).collect();
+            if let Some(joined) = node.gpus.iter().find(|joined| joined.name == gpu.name) {
+                let known = joined.figures.clone().into_iter().filter(|(_, figure)| figure.value.is_some());
+                gpu.figures.extend(known.collect());
+            }
+            let own = node.members.iter().flat_map(|index| &runs[*index].summary.gpus);
+            let own = own.filter(|own| own.name == gpu.name);
+            let used: Vec<&str> = own.filter_map(|own| own.facts.get("used")).map(String::as_str).collect();
+            let used = ["yes", "unknown", "no"].into_iter().find(|use_of| used.contains(use_of));
+            gpu.facts.extend(used.map(|used| ("used".to_owned(), used.to_owned())));
             if nodes.len() > 1 {
                 gpu.name = format!("{}/{}", node.name, gpu.name);
             }
@@ -227,7 +281,7 @@ fn shortened(list: &[String]) -> String {
 }
 
 /// Each kind once, with how many ranks had it.
-fn warnings(runs: &[RankRun], ranks: &[Rank], missing: &[u32], nodes: &[Node]) -> Vec<Warning> {
+fn warnings(runs: &[RankRun], ranks: &[Rank], missing: &[u32], clocks: &Clocks) -> Vec<Warning> {
     let mut found: Vec<(Warning, usize)> = Vec::new();
     for warning in runs.iter().flat_map(|run| &run.summary.warnings) {
         match found.iter_mut().find(|(known, _)| known.kind == warning.kind) {
@@ -245,11 +299,8 @@ fn warnings(runs: &[RankRun], ranks: &[Rank], missing: &[u32], nodes: &[Node]) -
         let text = "how many ranks the job had is not known, so missing ones cannot be named".to_owned();
         warnings.push(Warning { kind: WarningKind::Job, text });
     }
-    if nodes.len() > 1 {
-        let text =
-            "the clocks of the nodes are taken as they are: a peak at the same moment may be off by as much";
-        warnings.push(Warning { kind: WarningKind::Job, text: text.to_owned() });
-    }
+    let doubt = clocks.doubt();
+    warnings.extend(doubt.map(|text| Warning { kind: WarningKind::Job, text }));
     if !missing.is_empty() {
         let text = format!("{} ranks left no record; totals are lower bounds", missing.len());
         warnings.push(Warning { kind: WarningKind::Job, text });

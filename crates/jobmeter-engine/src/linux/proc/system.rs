@@ -183,6 +183,17 @@ impl SystemProbe {
         }
     }
 
+    /// Reads the memory anew, after a reading of everything.
+    pub fn read_memory(&mut self) {
+        let opened = if self.keeps_files { None } else { open(&self.root, FILES[1]) };
+        let kept = self.files.as_ref().and_then(|files| files[1].as_ref());
+        let text =
+            kept.or(opened.as_ref()).and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok());
+        if let Some(text) = text {
+            self.reading.memory = parse_meminfo(text);
+        }
+    }
+
     /// Reads everything anew into `reading`.
     pub fn read(&mut self) {
         let files = self.files.get_or_insert_with(|| {

@@ -6,6 +6,7 @@ mod place;
 mod receiver;
 mod send;
 
+pub use place::{boot, namespace_of};
 pub use receiver::{MarkReceiver, receive};
 pub use send::send;
 

@@ -71,7 +71,7 @@ fn make_private(base: &Path) -> io::Result<PathBuf> {
 
 /// The beginning of this boot's names, so that pipes of other machines or of an earlier boot are known as such.
 /// The kernel gives all containers of a machine the same.
-pub(super) fn boot() -> String {
+pub fn boot() -> String {
     let mut buffer = [0; 64];
     let id = sys::read_small(Path::new("/proc/sys/kernel/random/boot_id"), &mut buffer).unwrap_or_default();
     id.iter().filter(|byte| byte.is_ascii_hexdigit()).take(12).map(|byte| char::from(*byte)).collect()
@@ -83,7 +83,7 @@ pub(super) fn name(boot: &str, namespace: u64, pid: i32) -> String {
 }
 
 /// The inode of a process's PID namespace; `None` where the kernel does not show it to us.
-pub(super) fn namespace_of(process: &str) -> Option<u64> {
+pub fn namespace_of(process: &str) -> Option<u64> {
     let link = std::fs::read_link(format!("/proc/{process}/ns/pid")).ok()?;
     link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
 }
