@@ -104,6 +104,10 @@ pub const ROUNDED_NOTE: &str = "cpu_in_ticks";
 /// `[column, nanoseconds]`: its rows count from that moment on.
 pub const NODE_RECORDER_NOTE: &str = "node_recorder";
 
+/// Key of the note by which a rank says how the clock of its store's file server stood to its own: `server`, and `time` as
+/// a [`crate::job::StoreTime`].
+pub const STORE_TIME_NOTE: &str = "store_time";
+
 /// What a mark marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,15 +2,19 @@
 //! still go on.
 
 use crate::accumulate::{Accumulator, Divisors};
-use crate::event::{Event, Sink};
+use crate::event::{Event, STORE_TIME_NOTE, Sink};
+use crate::job::StoreTime;
 use crate::kinds::{VerdictKind, WarningKind};
 use crate::metric::{Column, EntityKind, Scope};
 use crate::summary::{Overhead, RunInfo, SCHEMA_VERSION, Summary, Verdict, Warning};
+use serde::Deserialize;
 
 /// Takes the stream of a record.
 #[derive(Default)]
 pub struct Replay {
     sums: Accumulator,
+    /// By which server, and when.
+    store_times: Vec<(String, StoreTime)>,
 }
 
 impl Sink for Replay {
@@ -20,6 +24,13 @@ impl Sink for Replay {
 
     fn event(&mut self, event: &Event) {
         self.sums.event(event);
+        if let Event::Note { key, value, .. } = event
+            && key == STORE_TIME_NOTE
+            && let Some(server) = value.get("server").and_then(serde_json::Value::as_str)
+            && let Some(time) = value.get("time").and_then(|time| StoreTime::deserialize(time).ok())
+        {
+            self.store_times.push((server.to_owned(), time));
+        }
     }
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
@@ -39,6 +50,12 @@ impl Replay {
         let mut run = info.clone();
         run.wall_ns = Some(wall_ns);
         run.ticks = self.sums.ticks;
+        if let Some(machine) = run.job.as_mut().and_then(|job| job.machine.as_mut()) {
+            for (server, time) in self.store_times {
+                machine.store_server = server;
+                machine.store_times.push(time);
+            }
+        }
         let mut warnings = self.sums.warnings;
         warnings.push(Warning {
             kind: WarningKind::NoTrailer,

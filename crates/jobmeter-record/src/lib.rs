@@ -30,6 +30,8 @@ pub mod redact;
 mod size_limit;
 mod source;
 mod store;
+#[cfg(target_os = "linux")]
+mod store_time;
 pub mod table;
 mod tick;
 mod varint;

@@ -9,7 +9,9 @@ use crate::output::{SharedBuffer, Target};
 use crate::place::{self, AsideFile};
 use crate::size_limit::Limit;
 use crate::store::Store;
+use crate::store_time::{self, StoreTimes};
 use jobmeter_engine::linux::control::Pid;
+use jobmeter_model::job::StoreTime;
 use jobmeter_model::summary::Warning;
 use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
 use std::fs::File;
@@ -40,6 +42,7 @@ pub struct Writer {
     handed_over_at_ns: Option<u64>,
     error: Option<RecordError>,
     dead: bool,
+    store_times: StoreTimes,
 }
 
 impl Writer {
@@ -58,16 +61,22 @@ impl Writer {
     pub fn start(target: Target, info: &RunInfo, kind: CarrierKind) -> Result<Writer, RecordError> {
         let first = encoder::header(info)?;
         let written = first.len() as u64;
+        // Only ranks on several machines need to know.
+        let wants_time = info.job.as_ref().is_some_and(|job| job.machine.is_some());
+        let server = if wants_time { store_time::server_of(&target) } else { None };
+        let wants_time = server.is_some();
         let output = match target {
             Target::Memory(buffer) => {
                 buffer.append(&first);
                 Output::Memory(buffer)
             }
-            Target::New(path) => Output::File(Carrier::start(kind, path, Origin::New, first)?),
-            Target::Stored(path) => Output::File(Carrier::start(kind, path, Origin::Stored, first)?),
+            Target::New(path) => Output::File(Carrier::start(kind, path, Origin::New, first, wants_time)?),
+            Target::Stored(path) => {
+                Output::File(Carrier::start(kind, path, Origin::Stored, first, wants_time)?)
+            }
             Target::Replace(path) => {
                 let file = replace_in_time(&path)?;
-                Output::File(Carrier::start(kind, path, Origin::Opened(file), first)?)
+                Output::File(Carrier::start(kind, path, Origin::Opened(file), first, false)?)
             }
         };
         Ok(Writer {
@@ -77,7 +86,26 @@ impl Writer {
             handed_over_at_ns: None,
             error: None,
             dead: false,
+            store_times: StoreTimes { server, times: Vec::new() },
         })
+    }
+
+    /// The file server of the record, and how its clock stood to ours: for the summary of a rank.
+    pub fn store_times(&mut self) -> (&str, &[StoreTime]) {
+        if let Output::File(carrier) = &self.output {
+            self.store_times.times.extend(carrier.take_time());
+        }
+        (self.store_times.server.as_deref().unwrap_or_default(), &self.store_times.times)
+    }
+
+    /// Stores a comparison of the clocks that has come in.
+    fn note_store_time(&mut self, t_ns: u64) {
+        if let (Output::File(carrier), Some(server)) = (&self.output, &self.store_times.server)
+            && let Some(time) = carrier.take_time()
+        {
+            self.store_times.times.push(time);
+            self.encoder.event(&store_time::note(t_ns, server, time));
+        }
     }
 
     /// Keeps the file within so many bytes: see docs/run-file.md. Call this before anything is written.
@@ -222,6 +250,7 @@ impl Sink for Writer {
         let is_due = |at_ns: u64| t_ns >= at_ns.saturating_add(HAND_OVER_EVERY_NS);
         if is_memory || self.handed_over_at_ns.is_none_or(is_due) {
             self.handed_over_at_ns = Some(t_ns);
+            self.note_store_time(t_ns);
             self.flush();
         }
     }

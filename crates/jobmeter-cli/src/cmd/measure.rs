@@ -313,6 +313,10 @@ impl Record {
     pub(crate) fn finish(&self, summary: &mut Summary) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         summary.warnings.extend(writer.end_rows());
+        if let Some(machine) = summary.run.job.as_mut().and_then(|job| job.machine.as_mut()) {
+            let (server, times) = writer.store_times();
+            (machine.store_server, machine.store_times) = (server.to_owned(), times.to_vec());
+        }
         let Err(error) = writer.finish(summary) else { return };
         let text = match error {
             // The process that writes tries once to make it.

@@ -69,32 +69,33 @@ impl Cumulative {
     }
 }
 
-/// Energy by member. The kernel counts the machine's time in ticks, so that in a short interval the ranks may seem to
-/// have used more than there was: then they share all of it.
+/// Energy by member, over the intervals between two readings of the machine's CPU time; energy is read more often. The kernel
+/// counts the machine's time in ticks, so that in a short interval the ranks may seem to have used more than there was:
+/// then they share all of it.
 fn by_cpu(energy: &[(usize, u64)], machine_cpu: &[(usize, u64)], ranks: &[Cumulative]) -> Vec<f64> {
-    if energy.is_empty() {
+    let (Some((_, whole_uj)), Some(mut begin)) = (energy.last(), machine_cpu.first()) else {
         return Vec::new();
-    }
-    let machine_at = |cell: usize| {
-        let after = machine_cpu.partition_point(|(at, _)| *at <= cell);
-        after.checked_sub(1).map_or(0, |before| machine_cpu[before].1)
+    };
+    let energy_at = |cell: usize| {
+        let after = energy.partition_point(|(at, _)| *at <= cell);
+        after.checked_sub(1).map_or(0, |before| energy[before].1)
     };
     let mut split = vec![0.0; ranks.len()];
-    let mut begin = energy[0];
-    for (place, end) in energy.iter().enumerate().skip(1) {
-        let machine_ns = machine_at(end.0).saturating_sub(machine_at(begin.0));
+    let mut given_uj = 0;
+    for (place, end) in machine_cpu.iter().enumerate().skip(1) {
         let used_ns: Vec<u64> = ranks.iter().map(|rank| rank.grown(begin.0, end.0)).collect();
-        let of_ns = machine_ns.max(used_ns.iter().sum());
-        let is_last = place + 1 == energy.len();
+        let of_ns = end.1.saturating_sub(begin.1).max(used_ns.iter().sum());
+        let is_last = place + 1 == machine_cpu.len();
         // A time in which nobody was seen to work is judged together with the next.
         if of_ns == 0 && !is_last {
             continue;
         }
-        let energy_uj = end.1.saturating_sub(begin.1) as f64;
+        let until_uj = if is_last { *whole_uj } else { energy_at(end.0) };
+        let energy_uj = until_uj.saturating_sub(given_uj) as f64;
         for (part, used_ns) in split.iter_mut().zip(&used_ns).filter(|_| of_ns > 0) {
             *part += energy_uj * *used_ns as f64 / of_ns as f64;
         }
-        begin = *end;
+        (begin, given_uj) = (end, until_uj);
     }
     split
 }
@@ -143,6 +144,11 @@ mod tests {
         ];
         assert_eq!(by_cpu(&energy, &machine, &ranks), [75.0, 75.0]);
         assert_eq!(by_cpu(&[], &machine, &ranks), Vec::<f64>::new());
+        // Energy is read more often than the machine's time: what came between is not given away by itself.
+        let fine = [(0, 0), (1, 100), (2, 100), (3, 200), (4, 200)];
+        let coarse = [(0, 0), (4, 40)];
+        let ranks = [Cumulative::of(Some(&[Some(0), Some(5), Some(10), Some(10), Some(10)]))];
+        assert_eq!(by_cpu(&fine, &coarse, &ranks), [50.0]);
     }
 
     #[test]

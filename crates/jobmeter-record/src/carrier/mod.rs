@@ -5,11 +5,13 @@
 mod process;
 mod raw;
 mod serve;
+mod server_time;
 mod slot;
 
 use crate::error::RecordError;
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_engine::linux::signal_mask::SignalsBlocked;
+use jobmeter_model::job::StoreTime;
 use serve::serve;
 use slot::{Place, Slot, Turn};
 use std::ffi::CString;
@@ -56,17 +58,20 @@ pub(crate) struct Carrier {
 }
 
 impl Carrier {
-    /// Begins to make the file and to write `first` into it. Waits for nothing.
+    /// Begins to make the file and to write `first` into it. Waits for nothing. `wants_time`: the clock of a file server
+    /// is compared with ours.
     pub(crate) fn start(
         kind: CarrierKind,
         path: PathBuf,
         origin: Origin,
         first: Vec<u8>,
+        wants_time: bool,
     ) -> Result<Carrier, RecordError> {
         let folders = if matches!(origin, Origin::Stored) { folders_of(&path)? } else { Vec::new() };
         let file = if let Origin::Opened(file) = origin { Some(file) } else { None };
         let opened = file.as_ref().map(AsRawFd::as_raw_fd);
-        let place = Place { file: c_path(&path)?, opened, folders };
+        let time_file = if wants_time { Some(c_path(&path.with_extension("time"))?) } else { None };
+        let place = Place { file: c_path(&path)?, opened, folders, time_file };
         let slot = Arc::new(Slot::new(place, first));
         let failed = |error| RecordError::io("start the writing of", &path, error);
         let pid = match kind {
@@ -89,6 +94,17 @@ impl Carrier {
             }
         };
         Ok(Carrier { slot, path, pid })
+    }
+
+    /// A comparison of the file server's clock with ours, where there is a new one.
+    pub(crate) fn take_time(&self) -> Option<StoreTime> {
+        if self.slot.turn() != Turn::Idle {
+            return None;
+        }
+        self.slot
+            .take_time()
+            .filter(|(_, file_system)| *file_system == server_time::NFS)
+            .map(|(time, _)| time)
     }
 
     pub(crate) fn pid(&self) -> Option<Pid> {

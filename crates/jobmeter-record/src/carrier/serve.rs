@@ -2,12 +2,18 @@
 //! our memory, so it allocates nothing, panics nowhere and makes raw system calls only.
 
 use super::raw;
+use super::server_time::{self, ServerTime};
 use super::slot::{Place, Slot, Step, Turn};
 use std::ffi::c_int;
 
 pub(super) fn serve(slot: &Slot) {
+    let mut time = ServerTime::default();
+    let before_unix_ns = server_time::before(&slot.place);
     let mut file = match open(&slot.place) {
-        Ok(fd) => Some(fd),
+        Ok(fd) => {
+            time.note_made(slot, fd, before_unix_ns);
+            Some(fd)
+        }
         Err((step, error)) => {
             slot.note_fault(step, error);
             None
@@ -23,6 +29,9 @@ pub(super) fn serve(slot: &Slot) {
                     slot.note_fault(Step::Write, error);
                     file = None;
                     abandon(slot, fd, written);
+                }
+                if file.is_some() && turn == Turn::Busy {
+                    time.note_again_if_due(slot);
                 }
                 let next = if file.is_some() { Turn::Idle } else { Turn::Failed };
                 if turn == Turn::Last || !slot.give_turn(turn, next) {

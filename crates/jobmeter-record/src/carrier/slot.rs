@@ -2,6 +2,7 @@
 
 use super::raw;
 use crate::error::RecordError;
+use jobmeter_model::job::StoreTime;
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
 use std::io;
@@ -61,6 +62,8 @@ pub(super) struct Place {
     pub(super) opened: Option<c_int>,
     /// Folders to make when the file has none, from the root on.
     pub(super) folders: Vec<CString>,
+    /// A name for short-lived files by which the clock of the file server is compared with ours, where that is wanted.
+    pub(super) time_file: Option<CString>,
 }
 
 #[derive(Debug)]
@@ -71,10 +74,12 @@ pub(super) struct Slot {
     /// Step in the upper half, error number in the lower; 0 is none.
     fault: AtomicU64,
     bytes: UnsafeCell<Vec<u8>>,
+    /// The last comparison with the file server's clock, and the kind of file system; the writer's as `bytes` are.
+    time: UnsafeCell<Option<(StoreTime, i64)>>,
     pub(super) place: Place,
 }
 
-// SAFETY: `bytes` belongs to the carrier while the turn is `Busy` or `Last` and to the writer otherwise; everything else is
+// SAFETY: `bytes` and `time` belong to the carrier while the turn is `Busy` or `Last` and to the writer otherwise; everything else is
 // atomic or never changes.
 unsafe impl Sync for Slot {}
 
@@ -86,6 +91,7 @@ impl Slot {
             is_awaited: AtomicBool::new(false),
             fault: AtomicU64::new(0),
             bytes: UnsafeCell::new(first),
+            time: UnsafeCell::new(None),
             place,
         }
     }
@@ -113,6 +119,18 @@ impl Slot {
         if self.turn.fetch_update(Ordering::AcqRel, Ordering::Acquire, closing).is_ok() {
             raw::wake(&self.turn);
         }
+    }
+
+    /// Carrier only, and only when the turn is `Busy` or `Last`.
+    pub(super) fn note_time(&self, time: StoreTime, file_system: i64) {
+        // SAFETY: the turn is the carrier's, so the writer leaves it alone.
+        unsafe { *self.time.get() = Some((time, file_system)) };
+    }
+
+    /// Writer only, and only when the turn is `Idle`.
+    pub(super) fn take_time(&self) -> Option<(StoreTime, i64)> {
+        // SAFETY: the turn is `Idle`, so it is the writer's.
+        unsafe { (*self.time.get()).take() }
     }
 
     /// Carrier only, and only when the turn is `Busy` or `Last`.
