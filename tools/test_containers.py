@@ -72,6 +72,23 @@ class Checks:
             -0.01 <= short <= 0.01 + overhead_ns / witness_ns,
             f"{engine}: CPU {cpu['value'] / 1e9:.3f} s ({cpu['quality']}), the group counted {witness_ns / 1e9:.3f} s: {short:+.2%}",
         )
+        inside = summary.get("containers", {}).get("cpu_ns", {"value": 0, "quality": "absent"})
+        apart = ((inside["value"] or 0) - witness_ns) / witness_ns
+        self.check(
+            -0.01 <= apart <= 0.01,
+            f"{engine}: the scope containers has {(inside['value'] or 0) / 1e9:.3f} s ({inside['quality']}): {apart:+.2%}",
+        )
+        whole = summary["combined"]["cpu_ns"]["value"]
+        self.check(
+            0.995 * witness_ns <= whole <= 1.01 * witness_ns + overhead_ns,
+            f"{engine}: combined has it once: {whole / 1e9:.3f} s",
+        )
+        held = summary.get("containers", {}).get("rss_sum_bytes_max", {"value": 0})["value"]
+        self.check(
+            HELD_BYTES * 0.5 <= held <= HELD_BYTES * 1.5, f"{engine}: processes in containers held {held} at most"
+        )
+        names = [source["detail"] for source in summary["sources"] if source["name"] == "containers"]
+        self.check(len(names) == 1, f"{engine}: the container is named: {names}")
         peak = summary["combined"]["rss_bytes_max"]
         lower, upper = peak.get("lower", peak["value"]), peak.get("upper")
         is_inside = lower <= HELD_BYTES * 1.5 and peak["value"] >= HELD_BYTES * 0.5

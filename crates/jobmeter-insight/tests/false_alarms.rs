@@ -20,6 +20,7 @@ fn summary(wall_ns: u64, figures: &[(&str, u64)]) -> Summary {
             evidence: vec![],
         },
         main: Figures::new(),
+        containers: Default::default(),
         descendants: Figures::new(),
         combined,
         system: Figures::new(),

@@ -24,11 +24,16 @@ pub enum Scope {
     Combined,
     /// The whole machine.
     System,
+    /// What ran in containers that the job started: a part of `Combined`, and not counted there again.
+    Containers,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 4] = [Scope::Main, Scope::Descendants, Scope::Combined, Scope::System];
+    pub const ALL: [Scope; 5] =
+        [Scope::Main, Scope::Descendants, Scope::Combined, Scope::System, Scope::Containers];
+    /// The scopes that have columns; the figures of `Containers` are made when the run ends.
+    pub const MEASURED: [Scope; 4] = [Scope::Main, Scope::Descendants, Scope::Combined, Scope::System];
     /// The scopes that a job has; `System` is the machine's.
     pub const JOB: [Scope; 3] = [Scope::Main, Scope::Descendants, Scope::Combined];
 
@@ -39,6 +44,7 @@ impl Scope {
             Scope::Descendants => "descendants",
             Scope::Combined => "combined",
             Scope::System => "system",
+            Scope::Containers => "containers",
         }
     }
 
@@ -49,6 +55,7 @@ impl Scope {
             Scope::Descendants => "descendants",
             Scope::Combined => "job",
             Scope::System => "machine",
+            Scope::Containers => "containers",
         }
     }
 

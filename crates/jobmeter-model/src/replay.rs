@@ -80,6 +80,7 @@ impl Replay {
             descendants,
             combined,
             system,
+            containers: Default::default(),
             cores: entity(EntityKind::Core),
             disks: entity(EntityKind::Disk),
             mounts: entity(EntityKind::Mount),

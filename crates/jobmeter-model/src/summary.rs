@@ -134,6 +134,9 @@ pub struct Summary {
     pub combined: Figures,
     /// Of the whole machine.
     pub system: Figures,
+    /// Of what ran in containers that the job started, which is in `combined` too; empty without any.
+    #[serde(default, skip_serializing_if = "Figures::is_empty")]
+    pub containers: Figures,
     /// Of each core.
     #[serde(default)]
     pub cores: Vec<EntityFigures>,
@@ -170,6 +173,7 @@ impl Summary {
             Scope::Descendants => &self.descendants,
             Scope::Combined => &self.combined,
             Scope::System => &self.system,
+            Scope::Containers => &self.containers,
         }
     }
 
@@ -180,6 +184,7 @@ impl Summary {
             Scope::Descendants => &mut self.descendants,
             Scope::Combined => &mut self.combined,
             Scope::System => &mut self.system,
+            Scope::Containers => &mut self.containers,
         }
     }
 

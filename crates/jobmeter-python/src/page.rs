@@ -82,7 +82,7 @@ pub(crate) fn page_of_rows(
 }
 
 fn column_of(name: &str) -> Option<Column> {
-    Scope::ALL.into_iter().find_map(|scope| {
+    Scope::MEASURED.into_iter().find_map(|scope| {
         let metric = Metric::from_key(name.strip_prefix(scope.key())?.strip_prefix('_')?)?;
         Some(Column::of(scope, metric))
     })

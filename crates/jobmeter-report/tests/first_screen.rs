@@ -39,6 +39,7 @@ fn summary(wall_ns: u64, verdict: Verdict) -> Summary {
         },
         verdict,
         main: Figures::new(),
+        containers: Default::default(),
         descendants: Figures::new(),
         combined,
         system,

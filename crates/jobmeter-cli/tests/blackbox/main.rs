@@ -20,6 +20,7 @@ mod marks;
 mod memory;
 mod names;
 mod network;
+mod nodes;
 mod notify;
 mod object_storage;
 mod output;

@@ -41,11 +41,17 @@ impl Containers {
 impl Meter {
     /// Notices clients.
     pub(super) fn notice_clients(&mut self) {
+        let (mut has_podman, mut apptainers) = (false, Vec::new());
         for process in &self.tree.processes {
             if let Some(kind) = kind_of(&process.stat.name)
                 && !self.tree.groups.has_guest(process)
                 && !self.containers.known.contains(&process.id)
             {
+                // What Apptainer runs stays in the job's group.
+                if kind == Kind::Apptainer {
+                    apptainers.push(process.id);
+                    continue;
+                }
                 self.containers.known.push(process.id);
                 self.witnesses.group.iter_mut().for_each(JobGroup::note_left);
                 let client = Client::of(self.tree.proc, process.id.pid, process.id.start_ticks);
@@ -53,22 +59,31 @@ impl Meter {
                 let is_in_tree = |client: &Client| {
                     kind == Kind::Podman && matches!(self.target, Target::Child(_)) && !client.is_remote()
                 };
-                let client = client.filter(|client| !is_in_tree(client));
+                let client = client.filter(|client| {
+                    has_podman |= is_in_tree(client);
+                    !is_in_tree(client)
+                });
                 self.containers.waiting.extend(client.map(|client| (process.id, client)));
             }
         }
+        if has_podman {
+            self.expect_containers_in_tree();
+        }
+        apptainers.into_iter().for_each(|id| self.note_apptainer(id));
     }
 
     /// When containers are to be looked for.
     pub(crate) fn containers_due_ns(&self) -> u64 {
         let is_any = !self.containers.waiting.is_empty();
-        if is_any { self.containers.looked_at_ns + LOOK_PERIOD_NS } else { u64::MAX }
+        let due_ns = if is_any { self.containers.looked_at_ns + LOOK_PERIOD_NS } else { u64::MAX };
+        due_ns.min(self.contained_due_ns())
     }
 
     /// Takes in the containers that clients have started. Between ticks, which are to stay light.
     pub(crate) fn look_for_containers_if_due(&mut self) {
         let due_ns = self.containers_due_ns();
         if due_ns < u64::MAX && sys::monotonic_ns() >= due_ns {
+            self.look_for_contained_if_due();
             self.look_for_containers();
             self.containers.looked_at_ns = sys::monotonic_ns();
         }
@@ -90,15 +105,23 @@ impl Meter {
     }
 
     fn take_in(&mut self, container: Container) {
+        if self.tree.get(container.first_pid).is_none() {
+            self.note_container("docker", &container);
+        }
         let Container { id, group, first_pid } = container;
         self.containers.found_ids.push(id);
         if self.tree.get(first_pid).is_none() {
-            let exit = Pid::new(first_pid).and_then(|pid| pidfd::open(pid).ok());
-            self.containers.exits.extend(exit);
+            self.watch_end_of(first_pid);
             let mut group = WatchedGroup::from_birth(group);
             group.open_clocks();
             self.tree.groups.watched.push(group);
         }
+    }
+
+    /// The end of the first process of a container wakes us: its group may be gone a moment later.
+    pub(super) fn watch_end_of(&mut self, first_pid: i32) {
+        let exit = Pid::new(first_pid).and_then(|pid| pidfd::open(pid).ok());
+        self.containers.exits.extend(exit);
     }
 
     fn miss_container(&mut self) {
@@ -123,6 +146,7 @@ impl Meter {
     /// The descriptor was readable: the processes of the container are zombies and its group is still there, for a moment.
     pub(crate) fn note_container_end(&mut self) {
         self.tree.groups.watched.iter_mut().for_each(WatchedGroup::read_cpu);
+        self.read_container_groups();
         self.tick_whole(sys::monotonic_ns());
         if !self.containers.exits.is_empty() {
             let ended = self.containers.exits.remove(0);

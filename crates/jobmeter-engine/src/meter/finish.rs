@@ -238,6 +238,7 @@ impl Meter {
             descendants,
             combined,
             system,
+            containers: self.container_figures(),
             cores: entity(EntityKind::Core),
             disks: entity(EntityKind::Disk),
             mounts,
@@ -273,6 +274,9 @@ impl Meter {
                 (None, Some(reason)) => sources.push(source("perf_ring", false, reason.clone())),
                 (None, None) => {}
             }
+        }
+        if !self.contained.names.is_empty() {
+            sources.push(source("containers", true, self.contained.names.join(", ")));
         }
         for group in &self.tree.groups.watched {
             let detail = format!("the group {}, its own count of CPU time", group.dir().display());

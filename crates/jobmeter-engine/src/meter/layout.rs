@@ -44,7 +44,7 @@ pub struct Row {
     pub columns: Vec<Column>,
     /// By column; `None` where nothing was read.
     pub values: Vec<Option<u64>>,
-    fixed: [[u16; TABLE.len()]; 4],
+    fixed: [[u16; TABLE.len()]; Scope::ALL.len()],
 }
 
 impl Row {
@@ -53,7 +53,7 @@ impl Row {
         let mut row = Row {
             columns: Vec::with_capacity(128),
             values: Vec::with_capacity(128),
-            fixed: [[NOWHERE; TABLE.len()]; 4],
+            fixed: [[NOWHERE; TABLE.len()]; Scope::ALL.len()],
         };
         for scope in Scope::JOB {
             // What a job has on devices comes with the devices.

@@ -1,6 +1,7 @@
 //! The meter: one tick reads the tree and the machine, fills the row, and hands it to whoever listens.
 
 mod bounds;
+mod contained;
 mod containers;
 mod exits;
 mod extra;
@@ -31,6 +32,7 @@ use crate::meter::layout::Row;
 use crate::meter::system_columns::SystemColumns;
 use crate::meter::tree::Tree;
 use bounds::Bounds;
+use contained::Contained;
 use containers::Containers;
 use extra::Extras;
 use jobmeter_model::WarningKind;
@@ -68,6 +70,7 @@ pub struct Meter {
     pub(crate) tree: Tree,
     pub(crate) changes: Changes,
     pub(crate) containers: Containers,
+    pub(crate) contained: Contained,
     pub(crate) witnesses: Witnesses,
     pub(crate) counters: Counters,
     pub(crate) memory: MemoryAccount,
@@ -123,6 +126,7 @@ impl Meter {
             tree,
             changes: Changes::default(),
             containers: Containers::default(),
+            contained: Contained::default(),
             witnesses: Witnesses::default(),
             counters: Counters::default(),
             memory: MemoryAccount::default(),

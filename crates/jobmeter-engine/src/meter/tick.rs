@@ -204,6 +204,7 @@ impl Meter {
         if is_first {
             self.take_base();
         }
+        self.read_contained(now_ns);
         self.fill_accounts(t_ns);
         self.fill_memory(t_ns, meters_threads);
         if self.tree.ran_out_of_descriptors() && !std::mem::replace(&mut self.doubts.is_partial, true) {

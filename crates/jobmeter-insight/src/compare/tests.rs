@@ -23,6 +23,7 @@ pub(crate) fn run(id: usize, wall_ns: u64, figures: &[(&str, u64)]) -> RunView {
             evidence: vec![],
         },
         main: Figures::new(),
+        containers: Default::default(),
         descendants: Figures::new(),
         combined,
         system: Figures::new(),

@@ -83,6 +83,7 @@ impl Sample {
                 evidence: Vec::new(),
             },
             main: Figures::new(),
+            containers: Default::default(),
             descendants: Figures::new(),
             combined,
             system,

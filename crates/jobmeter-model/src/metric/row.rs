@@ -92,15 +92,25 @@ pub(super) mod places {
     const NONE: Places = Places { scopes: &[], device: None, derived: &[] };
     const SYSTEM: &[Scope] = &[Scope::System];
 
-    pub(crate) const EVERYONE: Places = Places { scopes: &Scope::ALL, ..NONE };
+    pub(crate) const EVERYONE: Places = Places { scopes: &Scope::MEASURED, ..NONE };
+    /// As `EVERYONE`, and what containers used.
+    pub(crate) const USED: Places = Places { derived: &[(Scope::Containers, Stat::Total)], ..EVERYONE };
     pub(crate) const JOB: Places = Places { scopes: &Scope::JOB, ..NONE };
     /// Scopes of more than one process.
-    pub(crate) const SEVERAL: Places = Places { scopes: &[Scope::Descendants, Scope::Combined], ..NONE };
+    pub(crate) const SEVERAL: Places = Places {
+        scopes: &[Scope::Descendants, Scope::Combined],
+        derived: &[(Scope::Containers, Stat::Max)],
+        ..NONE
+    };
     pub(crate) const MACHINE: Places = Places { scopes: SYSTEM, ..NONE };
     /// Living processes, and how many there were in all.
-    pub(crate) const HEADS: Places = Places { derived: &[(Scope::Combined, Stat::Total)], ..EVERYONE };
+    pub(crate) const HEADS: Places =
+        Places { derived: &[(Scope::Combined, Stat::Total), (Scope::Containers, Stat::Max)], ..EVERYONE };
     /// One figure of the job, made at the end.
     pub(crate) const AT_END: Places = Places { derived: &[(Scope::Combined, Stat::Total)], ..NONE };
+    /// As `AT_END`, and of the containers' own groups.
+    pub(crate) const GROUP_AT_END: Places =
+        Places { derived: &[(Scope::Combined, Stat::Total), (Scope::Containers, Stat::Total)], ..NONE };
     pub(crate) const CORE: Places = Places { device: Some((EntityKind::Core, SYSTEM)), ..NONE };
     pub(crate) const DISK: Places = Places { device: Some((EntityKind::Disk, SYSTEM)), ..MACHINE };
     pub(crate) const MOUNT: Places = Places { device: Some((EntityKind::Mount, SYSTEM)), ..NONE };
@@ -116,7 +126,7 @@ pub(super) mod places {
     pub(crate) const GPU_ENERGY: Places = Places { derived: &[(Scope::Combined, Stat::Total)], ..GPU_SUM };
     /// Of each GPU and of the job on it, and both sums.
     pub(crate) const GPU_SHARED: Places =
-        Places { scopes: &Scope::ALL, device: Some((EntityKind::Gpu, &Scope::ALL)), derived: &[] };
+        Places { scopes: &Scope::MEASURED, device: Some((EntityKind::Gpu, &Scope::MEASURED)), derived: &[] };
     /// As `GPU_SHARED`, without the sum over the machine.
     pub(crate) const GPU_JOB: Places = Places { scopes: &Scope::JOB, ..GPU_SHARED };
     /// The machine's counter; the job's part is an estimate.

@@ -36,8 +36,8 @@ macro_rules! metrics {
 }
 
 metrics! {
-    CpuNs, "cpu_ns", Counter, Nanos, EVERYONE, CORES, "CPU time",
-        "Job: CPU clock of each living process, plus the waited-for children of each (stat cutime+cstime), plus wait4 of what was reaped; exact at the end, within one 10 ms tick per process while running. System: busy time of all cores from /proc/stat." in CPU;
+    CpuNs, "cpu_ns", Counter, Nanos, USED, CORES, "CPU time",
+        "Job: CPU clock of each living process, plus the waited-for children of each (stat cutime+cstime), plus wait4 of what was reaped; exact at the end, within one 10 ms tick per process while running. System: busy time of all cores from /proc/stat. Containers: the count of their own control groups." in CPU;
     CpuUserNs, "cpu_user_ns", Counter, Nanos, EVERYONE, CPU, "CPU time, user",
         "As cpu_ns, the user-mode part. The kernel splits user and system by sampling unless it was built with full accounting.";
     CpuSystemNs, "cpu_system_ns", Counter, Nanos, EVERYONE, CPU, "CPU time, system",
@@ -53,7 +53,7 @@ metrics! {
     RssSharedBytes, "rss_shared_bytes", Gauge, Bytes, JOB, LEVEL, "RAM, shared",
         "Pages mapped by several processes or backed by files, each counted once across the tree." in RSS_SHARED;
     RssSumBytes, "rss_sum_bytes", Gauge, Bytes, SEVERAL, LEVEL, "RAM, plain sum",
-        "Sum of statm RSS over the processes of the scope; counts shared pages once per process, as most trackers do, and so overstates a job that forks." in RSS_SUM;
+        "Sum of statm RSS over the processes of the scope; counts shared pages once per process, as most trackers do, and so overstates a job that forks. Containers: of the processes in them." in RSS_SUM;
     SwapBytes, "swap_bytes", Gauge, Bytes, EVERYONE, LEVEL, "Swap",
         "VmSwap of /proc/PID/status, which leaves out swapped shared memory. System: SwapTotal - SwapFree." in SWAP;
     Processes, "processes", Gauge, Count, HEADS, LEVEL, "Processes",
@@ -178,8 +178,8 @@ metrics! {
         "powercap (RAPL), wrap-around handled; mostly readable by root only. Of the machine; the job's share is an estimate by CPU time." in PACKAGE;
     EnergyDramUj, "energy_dram_uj", Counter, Microjoules, ENERGY, COUNTED, "DRAM energy",
         "As energy_package_uj, where the processor has such a counter." in DRAM;
-    CgroupMemoryPeakBytes, "cgroup_memory_peak_bytes", Once, Bytes, AT_END, ONCE, "Memory of the job's group, peak",
-        "memory.peak (cgroup v2) or memory.max_usage_in_bytes (v1) of the group that jobmeter made for the job; page cache and kernel memory included. Absent where no group could be made.";
+    CgroupMemoryPeakBytes, "cgroup_memory_peak_bytes", Once, Bytes, GROUP_AT_END, ONCE, "Memory of the job's group, peak",
+        "memory.peak (cgroup v2) or memory.max_usage_in_bytes (v1) of the group that jobmeter made for the job; page cache and kernel memory included. Absent where no group could be made. Containers: the sum over the groups that their engines made for them.";
     UnmappedMemoryPeakBytes, "unmapped_memory_peak_bytes", Once, Bytes, AT_END, ONCE, "Memory that no process maps, peak",
         "Files in tmpfs, memfd and System V segments, which a limit charges to the job: growth of Shmem in /proc/meminfo while the job ran, less what its processes map (RssShmem). An estimate without bounds: other programs may have a part in it, processes may map the same, and what came and went between two looks is not in it.";
     CoresWhenBusy, "cores_when_busy", Once, Cores, AT_END, ONCE, "Cores in use when busy",

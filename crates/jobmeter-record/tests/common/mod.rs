@@ -41,6 +41,7 @@ pub fn summary(info: &RunInfo) -> Summary {
             evidence: Vec::new(),
         },
         main: Default::default(),
+        containers: Default::default(),
         descendants: Default::default(),
         combined: combined.into_iter().collect(),
         system: Default::default(),

@@ -153,7 +153,7 @@ fn value(column: &Column, plan: &Plan, at: f64, tick: u64, seed: u64, total: &mu
         Scope::Main => 0.35,
         Scope::Descendants => 0.65,
         Scope::Combined => 1.0,
-        Scope::System => 1.0,
+        Scope::System | Scope::Containers => 1.0,
     };
     let cores = cores_at(at, tick);
     let peak = tick == plan.ticks * 2 / 3;

@@ -111,6 +111,7 @@ pub(crate) fn summary(plan: &Plan) -> Summary {
             evidence: Vec::new(),
         },
         main,
+        containers: Default::default(),
         descendants: scale(0.65),
         combined,
         system,

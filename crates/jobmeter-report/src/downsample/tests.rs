@@ -16,6 +16,7 @@ pub(crate) fn empty_summary() -> Summary {
             evidence: Vec::new(),
         },
         main: Default::default(),
+        containers: Default::default(),
         descendants: Default::default(),
         combined: Default::default(),
         system: Default::default(),

@@ -10,8 +10,10 @@ use std::collections::BTreeSet;
 
 /// Every figure, one column per scope.
 pub(super) fn figures(run: &RunData) -> Markup {
-    let scopes = Scope::ALL.map(|scope| run.summary.scope(scope));
-    let keys: BTreeSet<&str> = scopes.iter().flat_map(|figures| figures.keys()).collect();
+    let has_containers = !run.summary.containers.is_empty();
+    let shown = Scope::ALL.into_iter().filter(|scope| *scope != Scope::Containers || has_containers);
+    let scopes: Vec<_> = shown.map(|scope| (heading(scope), run.summary.scope(scope))).collect();
+    let keys: BTreeSet<&str> = scopes.iter().flat_map(|(_, figures)| figures.keys()).collect();
     let rows = in_table_order(keys);
     html! {
         section.block aria-label="Every figure" {
@@ -20,14 +22,24 @@ pub(super) fn figures(run: &RunData) -> Markup {
                 (overview::tiles(run))
                 div.scroll tabindex="0" { table.figures {
                     thead { tr { th scope="col" { "Figure" }
-                        @for title in ["Main", "Descendants", "Combined", "Machine"] { th.num scope="col" { (title) } } } }
+                        @for (title, _) in &scopes { th.num scope="col" { (title) } } } }
                     tbody { @for (key, title, unit) in rows { tr {
                         th scope="row" { (title) " " code.key { (visible(key, 80)) } }
-                        @for figures in &scopes { td.num { @if let Some(figure) = figures.by_key(key) { (cell(unit, figure)) } } }
+                        @for (_, figures) in &scopes { td.num { @if let Some(figure) = figures.by_key(key) { (cell(unit, figure)) } } }
                     } } }
                 } }
             }
         }
+    }
+}
+
+fn heading(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Main => "Main",
+        Scope::Descendants => "Descendants",
+        Scope::Combined => "Combined",
+        Scope::System => "Machine",
+        Scope::Containers => "Containers",
     }
 }
 

@@ -21,6 +21,7 @@ pub(super) fn lines(summary: &Summary, units: Units) -> Vec<(&'static str, Strin
         lines.extend(part(&summary.main, units).map(|text| ("main", text)));
         lines.extend(part(&summary.descendants, units).map(|text| ("descendants", text)));
     }
+    lines.extend(containers(&summary.containers, units).map(|text| ("containers", text)));
     lines.extend(machine(summary, units).map(|text| ("machine", text)));
     lines.extend(limits(summary, units).map(|text| ("limits", text)));
     lines.push(("overhead", overhead(summary)));
@@ -191,6 +192,22 @@ fn part(figures: &Figures, units: Units) -> Option<String> {
         .map_or(String::new(), |max| format!(", {} at most", cores(max, Style::Full)));
     let gpu = super::gpu::part(figures, units);
     Some(format!("CPU {}{cores}; RAM peak {ram}{gpu}", units.time(cpu)))
+}
+
+/// What ran in containers, in one line.
+fn containers(figures: &Figures, units: Units) -> Option<String> {
+    let cpu = figures.get(Metric::CpuNs, Stat::Total)?;
+    let mut parts = vec![match (cpu.as_u64(), &cpu.reason) {
+        (Some(ns), _) => format!("CPU {}", units.time(ns)),
+        (None, reason) => printable(reason.as_deref().unwrap_or("not known")),
+    }];
+    if let Some(bytes) = figures.whole(Metric::RssSumBytes, Stat::Max) {
+        parts.push(format!("RAM of their processes {}", units.ram(bytes)));
+    }
+    if let Some(count) = figures.whole(Metric::Processes, Stat::Max) {
+        parts.push(format!("at most {} processes at once", format_count(count)));
+    }
+    Some(parts.join("; "))
 }
 
 fn machine(summary: &Summary, units: Units) -> Option<String> {

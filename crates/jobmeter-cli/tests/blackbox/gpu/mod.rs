@@ -16,7 +16,7 @@ mod identity;
 mod nvidia;
 mod phases;
 mod prompt;
-mod rig;
+pub(crate) mod rig;
 mod room;
 mod shown;
 mod unknown;

@@ -68,6 +68,11 @@ impl WatchedGroup {
     }
 }
 
+/// The most that a group has held, page cache and kernel memory included.
+pub fn memory_peak_of(dir: &Path) -> Option<u64> {
+    ["memory.peak", "memory.max_usage_in_bytes"].into_iter().find_map(|name| read_number(&dir.join(name)))
+}
+
 /// v2 counts time in every group; v1 in the hierarchy of `cpuacct`.
 fn cpu_ns_of(dir: &Path) -> Option<u64> {
     let usage_us = || read_key(&dir.join("cpu.stat"), b"usage_usec ");
@@ -125,6 +130,16 @@ pub fn group_named(proc: ProcRoot, is_wanted: impl Fn(&str) -> bool) -> Option<P
 
 /// As [`group_named`], of one process.
 pub fn group_of_process(proc: ProcRoot, pid: i32, is_wanted: impl Fn(&str) -> bool) -> Option<PathBuf> {
+    group_with(proc, pid, "cpuacct", is_wanted)
+}
+
+/// As [`group_of_process`], in the hierarchy of another v1 controller where there is one.
+pub fn group_with(
+    proc: ProcRoot,
+    pid: i32,
+    controller: &str,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Option<PathBuf> {
     let mut buffer = [0; 2 * SMALL];
     let length = proc.read(pid, "cgroup", &mut buffer).ok()?;
     let text = std::str::from_utf8(&buffer[..length]).ok()?;
@@ -134,7 +149,7 @@ pub fn group_of_process(proc: ProcRoot, pid: i32, is_wanted: impl Fn(&str) -> bo
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let Some(group) = up_to_wanted(path, &is_wanted) else { continue };
         let rank = match controllers {
-            _ if controllers.split(',').any(|own| own == "cpuacct") => 3,
+            _ if controllers.split(',').any(|own| own == controller) => 3,
             "" => 2,
             _ => 1,
         };

@@ -9,22 +9,25 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A client by its command name. Those of Docker and containerd leave the container to a daemon; Podman starts it itself.
+/// A client by its command name. Those of Docker and containerd leave the container to a daemon; Podman starts it itself,
+/// in a control group of its own; what Apptainer runs is its child and in no such group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     OfDaemon,
     Podman,
+    Apptainer,
 }
 
 /// The first letter sorts out nearly everybody.
 pub(crate) fn kind_of(name: &[u8; 16]) -> Option<Kind> {
-    if !matches!(name[0], b'd' | b'p' | b'n' | b'c') {
+    if !matches!(name[0], b'd' | b'p' | b'n' | b'c' | b'a' | b's') {
         return None;
     }
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     match &name[..end] {
         b"docker" | b"nerdctl" | b"ctr" => Some(Kind::OfDaemon),
         b"podman" => Some(Kind::Podman),
+        b"apptainer" | b"singularity" => Some(Kind::Apptainer),
         _ => None,
     }
 }
@@ -179,6 +182,14 @@ impl Client {
     }
 }
 
+/// The container of a process, by its control group. `None` for one that is in none.
+pub(crate) fn container_of(pid: i32) -> Option<Container> {
+    let group = group_of_process(pid, |part| id_in(part).is_some())?;
+    let id = group.file_name().and_then(|name| id_in(name.to_str()?)).map(str::to_owned)?;
+    let first_pid = members(&group).into_iter().min().unwrap_or(pid);
+    Some(Container { id, group, first_pid })
+}
+
 fn members(group: &Path) -> Vec<i32> {
     let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
@@ -226,6 +237,7 @@ mod tests {
         };
         assert_eq!(kind_of(&name("docker")), Some(Kind::OfDaemon));
         assert_eq!(kind_of(&name("podman")), Some(Kind::Podman));
+        assert_eq!(kind_of(&name("singularity")), Some(Kind::Apptainer));
         for other in ["true", "dockerd", "pod", "python3", "", "ctrx", "conmon"] {
             assert_eq!(kind_of(&name(other)), None, "{other}");
         }
