@@ -204,15 +204,15 @@ fn without_a_lock_every_rank_records_and_the_merge_counts_one() {
     let own = format!("jobmeter-{}", unsafe { libc::geteuid() });
     let room = Room::new("node-broken");
     let at = |name: &str| room.path(name);
-    for name in ["link", "file", "open"] {
+    for name in ["link", "file", "lock"] {
         std::fs::create_dir(at(name)).expect("a folder");
     }
     symlink("/etc", at("link").join(&own)).expect("a link");
     std::fs::write(at("file").join(&own), "").expect("a file");
-    std::fs::create_dir(at("open").join(&own)).expect("a folder");
-    std::fs::set_permissions(at("open").join(&own), std::fs::Permissions::from_mode(0o777))
-        .expect("open to all");
-    for name in ["link", "file", "open"] {
+    std::fs::create_dir(at("lock").join(&own)).expect("a folder");
+    std::fs::set_permissions(at("lock").join(&own), std::fs::Permissions::from_mode(0o700)).expect("private");
+    symlink("/etc/hostname", at("lock").join(&own).join("nodes.lock")).expect("a link");
+    for name in ["link", "file", "lock"] {
         // /run/user and /tmp are there all the same: they are hidden, so that nothing is left to agree by.
         let script = "mount -t tmpfs none /run/user 2>/dev/null; mount -t proc none /tmp && exec \"$@\"";
         let run = |rank: &str| {

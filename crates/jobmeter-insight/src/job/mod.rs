@@ -105,3 +105,6 @@ fn end_unix_ns(info: &RunInfo) -> u64 {
 #[cfg(test)]
 #[path = "tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod node_tests;

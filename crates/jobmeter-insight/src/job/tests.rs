@@ -1,10 +1,10 @@
 use super::*;
 use jobmeter_model::{Column, Figure, Metric, Quality, Scope, Stat, Summary};
 
-const SECOND_NS: u64 = 1_000_000_000;
+pub(super) const SECOND_NS: u64 = 1_000_000_000;
 
 /// A rank that began so many seconds after the first and ran for so long.
-fn rank(number: u32, node: &str, began_s: u64, wall_s: u64, cpu_s: u64, peak: u64) -> RankRun {
+pub(super) fn rank(number: u32, node: &str, began_s: u64, wall_s: u64, cpu_s: u64, peak: u64) -> RankRun {
     let json = serde_json::json!({
         "schema_version": 1,
         "run": {
