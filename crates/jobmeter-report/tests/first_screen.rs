@@ -142,7 +142,9 @@ fn first_screens_are_as_they_were_and_fit() {
     for (case, summary) in cases() {
         let mut all = String::new();
         let screens = [(80, false), (60, false), (120, false), (80, true), (60, true), (120, true)];
-        let screens = screens.into_iter().flat_map(|(width, colored)| [(width, colored, true), (width, colored, false)]);
+        let screens = screens
+            .into_iter()
+            .flat_map(|(width, colored)| [(width, colored, true), (width, colored, false)]);
         for (width, colored, is_utf8) in screens {
             let style = Style { colored, ..Style::default() };
             let beside = Beside { run: Some("last"), ..Beside::default() };

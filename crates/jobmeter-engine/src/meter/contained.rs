@@ -52,7 +52,7 @@ impl Meter {
     }
 
     pub(super) fn note_container(&mut self, engine: &str, container: &Container) {
-        let memory = group_with(container.first_pid, "memory", |part| id_in(part).is_some());
+        let memory = group_with(self.tree.proc, container.first_pid, "memory", |part| id_in(part).is_some());
         self.contained.memory.extend(memory.map(|dir| (dir, None)));
         self.contained.names.push(format!("{engine} {}", container.id.get(..12).unwrap_or_default()));
     }
@@ -69,7 +69,7 @@ impl Meter {
                 continue;
             }
             *looks += 1;
-            let Some(container) = container_of(process.id.pid) else { continue };
+            let Some(container) = container_of(self.tree.proc, process.id.pid) else { continue };
             *looks = MOST_LOOKS;
             let is_known = self.contained.groups.iter().any(|group| group.dir() == container.group);
             if !is_known && !found.iter().any(|known| known.id == container.id) {

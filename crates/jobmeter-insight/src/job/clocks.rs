@@ -19,8 +19,10 @@ pub enum ClockMethod {
     Unknown,
 }
 
+/// How the clocks of the nodes were put together.
 #[derive(Debug, Clone, Serialize)]
 pub struct Clocks {
+    /// Where the correction comes from.
     pub method: ClockMethod,
     /// Two moments on different nodes may be apart by as much as this and be taken for one; `None` where nothing is known.
     pub uncertainty_ns: Option<u64>,
@@ -28,11 +30,14 @@ pub struct Clocks {
     pub nodes: Vec<NodeClock>,
 }
 
+/// The clock of one node.
 #[derive(Debug, Clone, Serialize)]
 pub struct NodeClock {
+    /// The node. Hostile text.
     pub name: String,
     /// Half of the interval in which its offset from the reference lies.
     pub uncertainty_ns: Option<u64>,
+    /// What was added to it.
     pub offset_ns: i64,
 }
 

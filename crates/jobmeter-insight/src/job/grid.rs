@@ -1,7 +1,7 @@
 //! The sums over ranks at the same moments: each rank's readings are put on one grid of the wall clock and added up.
 //! However many ranks there are, only the sums are kept.
 
-use super::joined::JoinedNode;
+use super::joined::{JoinedNode, has_energy};
 use super::parts::RankPart;
 use super::{RankRun, end_unix_ns};
 use jobmeter_model::{Column, Event, Kind, Metric, Scope, Sink, Unit};
@@ -19,6 +19,8 @@ pub struct Grid {
     cell_ns: u64,
     cells: usize,
     sums: Vec<(Metric, Vec<Sum>)>,
+    /// The machine's energy is known: the CPU time of each rank is kept to split it by.
+    splits_energy: bool,
     /// Of each rank that was added: what its record holds of its node.
     pub(super) parts: HashMap<String, RankPart>,
     pub(super) joined: Vec<JoinedNode>,
@@ -38,7 +40,16 @@ impl Grid {
         let length_ns = end_ns.saturating_sub(began_unix_ns).max(1);
         let cell_ns = length_ns.div_ceil(MOST_CELLS).max(LEAST_CELL_NS);
         let cells = length_ns.div_ceil(cell_ns) as usize;
-        Grid { began_unix_ns, cell_ns, cells, sums: Vec::new(), parts: HashMap::new(), joined: Vec::new() }
+        let splits_energy = runs.iter().any(|run| has_energy(&run.summary.system));
+        Grid {
+            began_unix_ns,
+            cell_ns,
+            cells,
+            sums: Vec::new(),
+            splits_energy,
+            parts: HashMap::new(),
+            joined: Vec::new(),
+        }
     }
 
     /// Takes the stream of one rank.
@@ -56,8 +67,8 @@ impl Grid {
 
     /// Adds a rank. After its end its counters stay and its levels are 0.
     pub fn add(&mut self, rank: &RankSeries) {
-        // Only energy is split by it.
         let cpu = rank.columns.iter().flatten().find(|(metric, _)| *metric == Metric::CpuNs);
+        let cpu = cpu.filter(|_| self.splits_energy);
         let cpu = cpu.map(|(_, readings)| readings.clone()).unwrap_or_default();
         self.parts.insert(rank.part.run_id.clone(), rank.part.with_cpu(cpu));
         for (metric, readings) in rank.columns.iter().flatten() {

@@ -3,7 +3,7 @@
 //! it and nothing is in it twice.
 
 use super::parts::RankPart;
-use super::{Grid, Node, RankRun};
+use super::{Grid, RankRun};
 use jobmeter_model::replay::Replay;
 use jobmeter_model::summary::EntityFigures;
 use jobmeter_model::{Column, Event, Figures, Kind, Metric, Quality, RunInfo, Scope, Sink};
@@ -18,9 +18,13 @@ const KEPT: [Metric; 3] = [Metric::CpuNs, ENERGY[0], ENERGY[1]];
 /// Which rank recorded the node, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Recorder {
+    /// The rank.
     pub rank: Option<u32>,
+    /// Its run.
     pub run_id: String,
+    /// Its first row with the machine.
     pub from_unix_ns: u64,
+    /// Its last.
     pub to_unix_ns: u64,
     #[serde(skip)]
     pub(super) run: usize,
@@ -37,8 +41,10 @@ impl JoinPlan {
     /// The nodes of which several ranks recorded a part, and those with energy that is to be split.
     pub fn of(runs: &[RankRun], grid: &Grid) -> Vec<JoinPlan> {
         let nodes = super::nodes::of(runs, grid);
-        let plans =
-            nodes.into_iter().enumerate().map(|(node, found)| (has_energy(&found, runs), node, found));
+        let plans = nodes.into_iter().enumerate().map(|(node, found)| {
+            let mut systems = found.recorders.iter().map(|recorder| &runs[recorder.run].summary.system);
+            (systems.any(has_energy), node, found)
+        });
         let wanted = plans.filter(|(has_energy, _, node)| *has_energy || node.recorders.len() > 1);
         wanted.map(|(_, node, found)| JoinPlan { node, recorders: found.recorders }).collect()
     }
@@ -69,9 +75,9 @@ impl JoinPlan {
     }
 }
 
-fn has_energy(node: &Node, runs: &[RankRun]) -> bool {
-    let mut systems = node.recorders.iter().map(|recorder| &runs[recorder.run].summary.system);
-    systems.any(|system| ENERGY.iter().any(|metric| system.value(*metric, metric.first_stat()).is_some()))
+/// Whether the figures of a machine have energy.
+pub(super) fn has_energy(system: &Figures) -> bool {
+    ENERGY.iter().any(|metric| system.value(*metric, metric.first_stat()).is_some())
 }
 
 /// What came of it.
@@ -171,6 +177,7 @@ impl Sink for Piece<'_> {
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
         let job_ns = self.start_ns.saturating_add(t_ns);
+        self.find_offsets(t_ns, values);
         let is_read =
             self.part.machine_ns.is_some_and(|(first_ns, last_ns)| (first_ns..=last_ns).contains(&t_ns));
         if !is_read || self.join.until_ns.is_some_and(|until_ns| job_ns <= until_ns) {
@@ -179,22 +186,13 @@ impl Sink for Piece<'_> {
         self.join.row.fill(None);
         let cell = self.grid.cell_at(job_ns);
         let mut is_any = false;
-        for (index, (known, value)) in self.columns.iter_mut().zip(values).enumerate() {
-            let (Some((place, offset)), Some(value)) = (known, value) else { continue };
-            let is_counter = self.join.tracks[*place].is_counter;
-            let offset = match offset {
-                Some(offset) => *offset,
-                None if is_counter => {
-                    let base_ns = self.start_ns.saturating_add(self.part.base_ns(index, t_ns));
-                    *offset.insert(self.join.value_at(*place, base_ns))
-                }
-                None => *offset.insert(0),
-            };
+        for (known, value) in self.columns.iter().zip(values) {
+            let (Some((place, Some(offset))), Some(value)) = (known, value) else { continue };
             let value = offset.saturating_add(*value);
             self.join.row[*place] = Some(value);
             is_any = true;
             let track = &mut self.join.tracks[*place];
-            if is_counter && !self.is_last {
+            if track.is_counter && !self.is_last {
                 track.series.push((job_ns, value));
             }
             if let Some(kept) = track.kept {
@@ -206,6 +204,19 @@ impl Sink for Piece<'_> {
             self.join.replay.tick(job_ns, &row);
             self.join.row = row;
             self.join.until_ns = Some(job_ns);
+        }
+    }
+}
+
+impl Piece<'_> {
+    /// For columns that have a value for the first time, also in a row that is another recorder's.
+    fn find_offsets(&mut self, t_ns: u64, values: &[Option<u64>]) {
+        for (index, (known, value)) in self.columns.iter_mut().zip(values).enumerate() {
+            if let (Some((place, offset @ None)), Some(_)) = (known, value) {
+                let base_ns = self.start_ns.saturating_add(self.part.base_ns(index, t_ns));
+                let is_counter = self.join.tracks[*place].is_counter;
+                *offset = Some(if is_counter { self.join.value_at(*place, base_ns) } else { 0 });
+            }
         }
     }
 }

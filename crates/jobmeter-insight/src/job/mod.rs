@@ -6,8 +6,8 @@
 mod clocks;
 mod energy;
 mod grid;
-mod map;
 mod joined;
+mod map;
 mod nodes;
 mod parts;
 mod ranks;
@@ -17,8 +17,8 @@ mod total;
 
 pub use clocks::{ClockMethod, Clocks, NodeClock, align};
 pub use grid::{Grid, RankSeries};
-pub use map::{MAPPED, MapRow, MapRowBuilder, MapScale, RankMap};
 pub use joined::{JoinPlan, JoinedNode, Recorder};
+pub use map::{MAPPED, MapRow, MapRowBuilder, MapScale, RankMap};
 pub use nodes::Node;
 pub use ranks::{Imbalance, Rank, RankState};
 pub use text::{balance, end, job_text, seff};

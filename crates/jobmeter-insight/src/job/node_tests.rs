@@ -4,7 +4,7 @@ use super::tests::{SECOND_NS, rank};
 use super::*;
 use jobmeter_model::event::NODE_RECORDER_NOTE;
 use jobmeter_model::job::{RankMachine, StoreTime};
-use jobmeter_model::{Column, Event, Metric, Scope, Stat};
+use jobmeter_model::{Column, Event, Figure, Metric, Quality, Scope, Stat};
 
 const COLUMNS: [(Scope, Metric); 4] = [
     (Scope::Combined, Metric::CpuNs),
@@ -65,7 +65,11 @@ fn on(mut run: RankRun, boot: &str, is_contained: bool) -> RankRun {
 
 #[test]
 fn the_pieces_of_two_recorders_are_one_node() {
-    let runs = vec![on(rank(0, "a", 0, 2, 1, 10), "x", false), on(rank(1, "a", 1, 4, 1, 10), "x", false)];
+    let mut runs = vec![on(rank(0, "a", 0, 2, 1, 10), "x", false), on(rank(1, "a", 1, 4, 1, 10), "x", false)];
+    for run in &mut runs {
+        let told = Figure::int(1, Quality::Exact);
+        run.summary.system.set(Metric::EnergyPackageUj, Stat::Total, told);
+    }
     // The machine uses 100 a second all the time, and 1,000 µJ.
     let row = |second, own, machine: Option<u64>, used| {
         (second, [Some(own), machine, machine.map(|machine| machine * 10), used])
@@ -103,7 +107,7 @@ fn the_pieces_of_two_recorders_are_one_node() {
     assert!((joules(0) - 1e-3).abs() < 1e-9, "{}", joules(0));
     assert!((joules(1) - 1e-3).abs() < 5e-5, "{}", joules(1));
     let package = job.summary.combined.get(Metric::EnergyPackageUj, Stat::Total).expect("energy");
-    assert_eq!(package.quality, jobmeter_model::Quality::Estimate);
+    assert_eq!(package.quality, Quality::Estimate);
     assert!((node.energy_joules.expect("energy") - joules(0) - joules(1)).abs() < 1e-12);
 }
 

@@ -183,8 +183,8 @@ impl Client {
 }
 
 /// The container of a process, by its control group. `None` for one that is in none.
-pub(crate) fn container_of(pid: i32) -> Option<Container> {
-    let group = group_of_process(pid, |part| id_in(part).is_some())?;
+pub(crate) fn container_of(proc: ProcRoot, pid: i32) -> Option<Container> {
+    let group = group_of_process(proc, pid, |part| id_in(part).is_some())?;
     let id = group.file_name().and_then(|name| id_in(name.to_str()?)).map(str::to_owned)?;
     let first_pid = members(&group).into_iter().min().unwrap_or(pid);
     Some(Container { id, group, first_pid })

@@ -185,12 +185,12 @@ impl SystemProbe {
 
     /// Reads the memory anew, after a reading of everything.
     pub fn read_memory(&mut self) {
-        let opened = if self.keeps_files { None } else { open(&self.root, FILES[1]) };
-        let kept = self.files.as_ref().and_then(|files| files[1].as_ref());
+        let opened = if self.keeps_files { None } else { Source::Memory.open(&self.root) };
+        let kept = self.files.as_ref().and_then(|files| files[Source::Memory as usize].as_ref());
         let text =
             kept.or(opened.as_ref()).and_then(|fd| sys::pread_all(fd.as_raw_fd(), &mut self.buffer).ok());
         if let Some(text) = text {
-            self.reading.memory = parse_meminfo(text);
+            take(Source::Memory, text, &self.root, &mut self.reading);
         }
     }
 
