@@ -7,7 +7,10 @@ use crate::help::Room;
 fn a_run_is_kept_where_it_cannot_be_uploaded() {
     let room = Room::new("object-storage");
     let mut command = room.jobmeter(&["run", "-q", "--", "sh", "-c", "exit 6"]);
-    command.current_dir(room.path(".")).env("JOBMETER_STORE", "s3://bucket/runs").env("XDG_DATA_HOME", room.file("data"));
+    command
+        .current_dir(room.path("."))
+        .env("JOBMETER_STORE", "s3://bucket/runs")
+        .env("XDG_DATA_HOME", room.file("data"));
     // No credentials and no server: nothing is contacted.
     for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"] {
         command.env_remove(name);

@@ -185,3 +185,21 @@ fn samples_over_missing_processes_are_lower_bounds() {
     }
     assert_eq!(all.scopes[&Scope::Main]["processes_max"].quality, Quality::Sampled);
 }
+
+#[test]
+fn a_part_that_was_never_read_makes_the_whole_a_lower_bound() {
+    let mut all = figures();
+    let whole = all.scopes.get_mut(&Scope::Combined).expect("the whole");
+    whole.get_mut(Metric::CpuNs, Stat::Total).expect("CPU time").upper = Some(Number::Int(u64::MAX));
+    grade_unread(&mut all, "a container could not be read");
+    for scope in [Scope::Descendants, Scope::Combined] {
+        let figures = &all.scopes[&scope];
+        for key in ["cpu_ns", "processes_max"] {
+            let figure = &figures[key];
+            assert_eq!((figure.quality, figure.upper), (Quality::LowerBound, None), "{key}");
+            assert_eq!(figure.reason.as_deref(), Some("a container could not be read"));
+        }
+        assert_eq!(figures["rss_bytes_max"].quality, Quality::Unavailable, "unknown stays unknown");
+    }
+    assert_eq!(all.scopes[&Scope::Main]["cpu_ns"].quality, Quality::Exact, "main itself was read");
+}

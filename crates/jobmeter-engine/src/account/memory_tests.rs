@@ -148,3 +148,105 @@ fn together_no_more_than_the_sum_of_the_scopes() {
     assert_eq!(combined.total_bytes, (70 + 10 + 60) * MB);
     assert_eq!(combined.shared_bytes + combined.private_bytes, combined.total_bytes);
 }
+
+#[test]
+fn passes_are_paid_from_the_budget() {
+    let mut account = MemoryAccount::default();
+    let readings = [with_rollup(main_of(10, 0), 10, 10), with_rollup(program(20, 0), 20, 20)];
+    account.take_pass(&readings, &readings, 30_000_000, LATER_NS);
+    account.take_pass(&readings, &readings, 25_000_000, LATER_NS);
+    account.take(&readings);
+    let grown = [main_of(50, 0), program(60, 0)];
+    assert_eq!(account.wants(&grown, LATER_NS), Wanted::SecondLook, "55 of 50 ms are spent");
+    assert_eq!((account.passes, account.refused), (2, 1));
+    assert_eq!(account.wants(&grown, 2 * LATER_NS), PASS, "a second later there is more");
+}
+
+#[test]
+fn a_pass_is_wanted_from_the_first_moment_and_growth_that_matter() {
+    let of = |rss_bytes| [MemoryReading { rss_bytes, ..main_of(0, 0) }];
+    let mut account = MemoryAccount::default();
+    let split = Wanted::Rollups { longest_ns: LONGEST_SPLIT_READ_NS };
+    assert_eq!(account.wants(&of(50 * MB), FIRST_PASS_NS - 1), Wanted::Nothing);
+    assert_eq!(account.wants(&of(50 * MB), FIRST_PASS_NS), split);
+    account.take(&of(50 * MB));
+    // One per cent and 64 KiB.
+    let still_small = 50_500_000 + 65_536;
+    assert_eq!(account.wants(&of(still_small), LATER_NS), Wanted::Nothing);
+    assert_eq!(account.wants(&of(still_small + 1), LATER_NS), split);
+}
+
+#[test]
+fn a_scope_that_grows_alone_is_asked_again() {
+    let known = || {
+        let readings = [with_rollup(main_of(100, 0), 100, 100), with_rollup(program(20, 0), 20, 20)];
+        let mut account = MemoryAccount::default();
+        account.take_pass(&readings, &readings, 1, LATER_NS);
+        account.take(&readings);
+        assert_eq!(account.wants(&readings, LATER_NS), Wanted::Nothing);
+        account
+    };
+    assert_eq!(known().wants(&[main_of(120, 0), program(20, 0)], LATER_NS), PASS, "the whole");
+    assert_eq!(known().wants(&[main_of(80, 0), program(40, 0)], LATER_NS), PASS, "the descendants");
+    assert_eq!(known().wants(&[main_of(90, 0), program(20, 0)], LATER_NS), Wanted::Nothing);
+}
+
+#[test]
+fn copies_are_asked_from_the_least_that_matters() {
+    let pass = |size: u64, unshared_at_most_bytes: u64| {
+        let rollup = Rollup { rss_bytes: size, ..Rollup::default() };
+        let copy = MemoryReading {
+            is_copy: true,
+            rss_bytes: size,
+            anon_at_birth_bytes: size,
+            rollup: Some(rollup),
+            rollup_cost_ns: 50_000,
+            unshared_at_most_bytes,
+            ..MemoryReading::default()
+        };
+        let readings = [with_rollup(main_of(10, 0), 10, 10), copy];
+        let mut account = MemoryAccount::default();
+        account.take_pass(&readings, &readings, 1_000_000, LATER_NS);
+        account.take(&readings);
+        account.wants(&readings, LATER_NS + 10_000_000)
+    };
+    let enough = 100_000 + 65_536 + 1;
+    assert_eq!(pass(NEGLIGIBLE_BYTES + 1, enough), PASS);
+    assert_eq!(pass(NEGLIGIBLE_BYTES, enough), Wanted::Nothing, "copies this small do not matter");
+    assert_eq!(pass(NEGLIGIBLE_BYTES + 1, enough - 1), Wanted::Nothing, "nor do so few pages");
+}
+
+#[test]
+fn a_pass_is_whole_where_everybody_of_size_was_asked_and_little_moved() {
+    let verified = |before: &[MemoryReading], after: &[MemoryReading]| {
+        let mut account = MemoryAccount::default();
+        account.take_pass(before, after, 1, LATER_NS);
+        account.verified.map(|(count, _)| count)
+    };
+    let of = |rss_bytes| MemoryReading { rss_bytes, ..program(0, 0) };
+    let main = with_rollup(main_of(100, 0), 60, 60);
+    let beside = |rss_bytes| verified(&[main, of(rss_bytes)], &[main, of(rss_bytes)]);
+    assert_eq!(beside(NEGLIGIBLE_BYTES), Some(2));
+    assert_eq!(beside(NEGLIGIBLE_BYTES + 1), None, "it may share everything or nothing");
+    assert_eq!(verified(&[main_of(90, 30)], &[main_of(90, 30)]), Some(1), "nobody to share with");
+    let second = with_rollup(program(140, 40), 120, 100);
+    assert_eq!(verified(&[main, program(140, 39)], &[main, second]), Some(2), "1 and 1 of 240 MB moved");
+    assert_eq!(verified(&[main, program(140, 20)], &[main, second]), None, "20 and 20 did");
+}
+
+#[test]
+fn a_second_look_is_for_what_is_proven_and_for_the_estimate() {
+    let readings = [main_of(10, 0), program(20, 0)];
+    let wants = |proven_mb: u64, best_mb: u64| {
+        let mut account = MemoryAccount {
+            spent_ns: u64::MAX / 2,
+            proven_bytes: [proven_mb * MB; 3],
+            best_bytes: [best_mb * MB; 3],
+            ..MemoryAccount::default()
+        };
+        account.wants(&readings, LATER_NS)
+    };
+    assert_eq!(wants(29, 1000), Wanted::SecondLook, "more is proven");
+    assert_eq!(wants(1000, 29), Wanted::SecondLook, "the estimate is a new maximum");
+    assert_eq!(wants(30, 30), Wanted::Nothing);
+}

@@ -227,3 +227,17 @@ fn files_of_those_that_ended_are_among_the_mapped_ones_too() {
     assert_eq!(upper_mb(&peaks, None), Some((10 + 4 * 20 + 160, UpperSource::Marks)));
     assert_eq!(Parts::of(5, 9), Parts { own_bytes: 0, file_bytes: 5 });
 }
+
+#[test]
+fn without_a_fault_nobody_got_a_huge_page() {
+    let huge = Huge { since_tick_bytes: 8 * MB, anon_since_start_bytes: 0 };
+    let upper = |faults, largest_mb| {
+        let mut peaks = Peaks::default();
+        let ended = vec![at(0, u64::MAX, None)];
+        peaks.take(&Interval { ended, ended_faults: Some(faults), huge, ..Interval::default() });
+        upper_mb(&peaks, largest_mb)
+    };
+    assert_eq!(upper(0, None), Some((0, UpperSource::Faults)));
+    assert_eq!(upper(16, None), Some((9, UpperSource::Faults)));
+    assert_eq!(upper(16, Some(9)), Some((9, UpperSource::LargestMark)), "as good, and the simpler source");
+}

@@ -128,3 +128,23 @@ fn scopes_are_main_the_others_and_both() {
     let all: [Sums; 3] = over_scopes(&[main, program(3, 0), program(2, 0)], Sums::take);
     assert_eq!(all.map(|sums| (sums.count, sums.rss_bytes)), [(1, 7), (2, 5), (3, 12)]);
 }
+
+#[test]
+fn the_least_has_the_smaller_file_part_whichever_came_first() {
+    let least = program(90, 10).least(&program(100, 30));
+    assert_eq!((least.rss_bytes, least.file_bytes), (80, 10));
+}
+
+#[test]
+fn files_of_processes_without_a_rollup_count_once() {
+    let whole = rolled(&[(program(50, 20), None), (program(50, 10), None)]);
+    assert_eq!(whole, Union { total_bytes: 30 + 40 + 20, private_bytes: 70 });
+}
+
+/// Two pairs, each with pages of its own: the largest shared part is only one of them.
+#[test]
+fn proportional_sizes_tell_of_pages_that_different_pairs_share() {
+    let pair = |pss_bytes, shared_bytes| (program(shared_bytes, 0), Some((pss_bytes, 0, shared_bytes)));
+    let whole = rolled(&[pair(40, 80), pair(40, 80), pair(30, 60), pair(30, 60)]);
+    assert_eq!(whole, Union { total_bytes: 140, private_bytes: 0 });
+}

@@ -18,7 +18,9 @@ const LEAST_STEP_NS: u64 = 10_000_000;
 /// How the job's time is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapScale {
+    /// Steps that the time is divided into.
     pub columns: usize,
+    /// How long each is.
     pub column_ns: u64,
 }
 
@@ -38,7 +40,9 @@ impl MapScale {
 /// The map of a job; one row for each of its ranks, in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankMap {
+    /// How its time is divided.
     pub scale: MapScale,
+    /// One for each rank.
     pub rows: Vec<MapRow>,
 }
 
@@ -46,6 +50,7 @@ pub struct RankMap {
 /// and parts per million, in the order of [`MAPPED`]; empty where the rank has no such figure.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MapRow {
+    /// By figure, then by step.
     pub values: [Vec<Option<f32>>; MAPPED.len()],
 }
 
@@ -89,6 +94,7 @@ impl MapRowBuilder {
         }
     }
 
+    /// The row, once the stream of the rank has ended.
     pub fn finish(self) -> MapRow {
         let most_cores = self.most_cores;
         let mut values = self.tracks.map(|track| {
@@ -169,10 +175,9 @@ impl Sink for MapRowBuilder {
     }
 
     fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
-        for column in 0..self.columns.len().min(values.len()) {
-            if let Some(value) = values[column] {
-                self.take(t_ns, column, value);
-            }
+        let known = values.iter().take(self.columns.len()).enumerate();
+        for (column, value) in known.filter_map(|(column, value)| Some((column, (*value)?))) {
+            self.take(t_ns, column, value);
         }
     }
 }
