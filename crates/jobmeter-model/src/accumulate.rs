@@ -15,6 +15,9 @@ pub const RATE_WINDOW_NS: u64 = 100_000_000;
 /// Begins the reason of a figure that was unknown at some ticks.
 pub const PARTLY_KNOWN: &str = "not known for";
 
+/// The reason of a figure that had no value at any tick.
+pub const NEVER_READ: &str = "no tick could read it";
+
 /// Key of the note by which a thinned record says the highest rates so far, as a list of
 /// `[column, growth, nanoseconds]`. From the first such note on, rates are taken from the notes and not from the rows,
 /// some of which are missing.
@@ -312,7 +315,7 @@ fn add_figures(place: &mut Place<'_>, column: &Column, stats: &Stats, by: Diviso
     let metric = column.metric;
     let info = metric.info();
     let known = match stats.last {
-        None => Err("no tick could read it"),
+        None => Err(NEVER_READ),
         Some(_) if stats.samples == 1 && counts_from_first_reading(column) => {
             Err("the run was too short to read it twice")
         }

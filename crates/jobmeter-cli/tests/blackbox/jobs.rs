@@ -18,6 +18,25 @@ with open(os.path.join(sys.argv[1], 'witness-' + str(os.getpid())), 'w') as out:
 os._exit(0)
 ";
 
+/// As `BURN`, once all ranks are measured and one of them has spent 100 mJ by the counter that is named.
+const BURN_AND_SPEND: &str = "\
+import glob, os, sys, time
+folder, counter = sys.argv[1], sys.argv[3]
+spent = os.path.join(folder, 'spent')
+if os.environ['SLURM_PROCID'] == '0':
+    while len(glob.glob(os.path.join(folder, 'store/jobs/*/*/*.jobmeter'))) < 4: time.sleep(0.01)
+    before = int(open(counter).read())
+    with open(counter, 'w') as out: out.write(str(before + 100000))
+    open(spent, 'w').close()
+while not os.path.exists(spent): time.sleep(0.01)
+";
+
+/// Kills its meter once there are four records.
+const ORPHAN: &str = "\
+echo $$ > \"$0\"; store=$1
+while :; do set -- \"$store\"/jobs/*/*/*.jobmeter; [ $# -ge 4 ] && break; sleep 0.05; done
+sleep 0.1; kill -9 $PPID";
+
 fn call(room: &Room, arguments: &[&str]) -> Run {
     let run = room.finish(room.jobmeter(arguments));
     assert_eq!(run.code, 0, "{arguments:?}: {}", run.stderr);
@@ -60,12 +79,7 @@ fn ranks_are_merged_and_who_is_missing_or_was_killed_is_named() {
         rank(&room, 1, 5, &burn),
         rank(&room, 2, 5, &["sh", "-c", "kill -9 $$"]),
         // The meter itself is killed: its record has no end.
-        rank(
-            &room,
-            3,
-            5,
-            &["sh", "-c", "echo $$ > \"$0\"; sleep 0.1; kill -9 $PPID", &room.file("orphan.pid")],
-        ),
+        rank(&room, 3, 5, &["sh", "-c", ORPHAN, &room.file("orphan.pid"), &room.file("store")]),
     ];
     for mut rank in ranks {
         rank.wait().expect("a rank");
@@ -190,12 +204,17 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
     };
     let room = Room::new("srun");
     let folder = room.dir.to_str().expect("UTF-8");
+    crate::gpu::rig::lay(&crate::gpu::rig::fixtures().join("powercap/sys"), &room.path("root/sys"));
+    std::os::unix::fs::symlink("/proc", room.path("root/proc")).expect("a link");
     let srun = |command: &[&str]| {
-        let mut srun = slurm.srun(&["-N2", "-n4", JOBMETER, "run", "-q", "--"]);
+        let mut srun = slurm.srun(&["-N2", "-n4", JOBMETER, "run", "-q", "--no-gpu", "--"]);
         srun.args(command).env("JOBMETER_STORE", room.path("store"));
+        srun.env("JOBMETER_GPU_ROOT", room.path("root")).env("XDG_RUNTIME_DIR", &room.dir);
         srun.output().expect("start srun")
     };
-    let output = srun(&["python3", "-c", BURN, folder, "0.5"]);
+    let counter = room.file("root/sys/class/powercap/intel-rapl:0/energy_uj");
+    let script = format!("{BURN_AND_SPEND}{BURN}");
+    let output = srun(&["python3", "-c", &script, folder, "0.5", &counter]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let job = json(&room, &["show", "last", "--json"]);
     let cpu = job["summary"]["combined"]["cpu_ns"]["value"].as_f64().expect("CPU time") / 1e9;
@@ -211,6 +230,12 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
     let memory =
         |summary: &Value| summary["system"]["memory_total_bytes_max"]["value"].as_u64().expect("memory");
     assert_eq!(memory(&job["summary"]), 2 * memory(&of_rank));
+    // Its energy too: both nodes saw the 100 mJ, each in the records of one rank at a time.
+    let energy = &job["summary"]["system"]["energy_package_uj"];
+    assert_eq!(energy["value"], 200_000, "{energy}");
+    let split = job["summary"]["combined"]["energy_package_uj"]["value"].as_u64().expect("an estimate");
+    assert!(split <= 200_000, "{split}");
+    assert_eq!(job["clocks"]["method"], "one_clock");
 
     let script = "if [ $SLURM_PROCID = 2 ]; then kill -9 $$; fi";
     let output = srun(&["sh", "-c", script]);

@@ -7,6 +7,7 @@ mod attach_groups;
 mod budgets;
 mod claims;
 mod config;
+mod containers;
 mod cpu;
 mod definitions;
 mod descriptors;

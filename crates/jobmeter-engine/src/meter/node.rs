@@ -6,9 +6,10 @@
 use super::Meter;
 use super::layout::Row;
 use crate::linux::node_lock::{NodeLock, Taken};
+use jobmeter_model::accumulate::NEVER_READ;
 use jobmeter_model::event::{Event, NODE_RECORDER_NOTE};
 use jobmeter_model::metric::{Kind, Metric, Scope};
-use jobmeter_model::summary::{Figure, Quality, Summary};
+use jobmeter_model::summary::{Quality, Summary};
 
 pub(crate) const OTHER_RECORDS: &str = "another rank of the job on this node records the machine";
 
@@ -125,9 +126,13 @@ impl Meter {
         let NodeRole::Shared(sharing) = &self.machine.role else { return };
         let since_ns = match sharing.recorder_since_ns {
             None => {
-                let is_missing = |figure: &&mut Figure| figure.value.is_none();
-                let missing = summary.system.iter_mut().map(|(_, figure)| figure).filter(is_missing);
-                missing.for_each(|figure| figure.reason = Some(OTHER_RECORDS.to_owned()));
+                let of_gpus = summary.gpus.iter_mut().flat_map(|gpu| gpu.figures.values_mut());
+                for figure in summary.system.values_mut().chain(of_gpus) {
+                    // What a driver has to say on its figures is said there.
+                    if figure.reason.as_deref() == Some(NEVER_READ) {
+                        figure.reason = Some(OTHER_RECORDS.to_owned());
+                    }
+                }
                 for list in
                     [&mut summary.cores, &mut summary.disks, &mut summary.mounts, &mut summary.networks]
                 {
