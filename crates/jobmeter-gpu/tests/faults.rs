@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// The driver's calls below never return, or after a minute: who is back by then has not waited for them. How fast it is,
+/// the bench says.
+const NOT_WAITED: Duration = Duration::from_secs(10);
+
 /// The figures that each function brings, as columns of the device; none for what only describes it.
 const FUNCTIONS: &[(&str, &[&str])] = &[
     ("nvmlSystemGetDriverVersion", &[]),
@@ -173,7 +177,7 @@ fn a_call_that_never_returns_holds_up_nothing_and_is_named() {
             monitor.request();
             finished = monitor.latest().map_or(0, |snapshot| snapshot.sequence);
             let in_call = monitor.in_call().map(|(call, _)| call);
-            assert!(call_begin.elapsed() < Duration::from_millis(100), "{function} held up a tick");
+            assert!(call_begin.elapsed() < NOT_WAITED, "{function} held up a tick");
             if in_call == Some(function) || (function == "nvmlShutdown" && finished > 0) {
                 break;
             }
@@ -183,7 +187,7 @@ fn a_call_that_never_returns_holds_up_nothing_and_is_named() {
         assert!(finished == 0 || function == "nvmlShutdown", "{function} did not hang");
         let begin = Instant::now();
         let stopped = monitor.stop(Duration::from_millis(50));
-        assert!(begin.elapsed() < Duration::from_millis(100), "{function} held up the end");
+        assert!(begin.elapsed() < NOT_WAITED, "{function} held up the end");
         match stopped {
             Stopped::LeftBehind { reason, .. } => assert!(reason.contains(function), "{reason}"),
             Stopped::Clean { .. } => panic!("{function} cannot have ended cleanly"),
@@ -195,14 +199,14 @@ fn a_call_that_never_returns_holds_up_nothing_and_is_named() {
 fn a_slow_initialisation_delays_neither_start_nor_end() {
     let rig = Rig::new("slow");
     let mut state = healthy(1);
-    state["delay_ms"] = json!({"nvmlInit_v2": 2000});
+    state["delay_ms"] = json!({"nvmlInit_v2": 60_000});
     rig.write(&state);
     let begin = Instant::now();
     let monitor = rig.monitor();
     monitor.request();
     assert!(monitor.latest().is_none());
     assert!(matches!(monitor.stop(Duration::from_millis(20)), Stopped::LeftBehind { .. }));
-    assert!(begin.elapsed() < Duration::from_millis(100), "took {:?}", begin.elapsed());
+    assert!(begin.elapsed() < NOT_WAITED, "took {:?}", begin.elapsed());
 }
 
 #[test]
