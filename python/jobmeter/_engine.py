@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         def num_rows(self) -> int: ...
         def column(self, name: str) -> List[Any]: ...
         def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+        def packed(self) -> List[Tuple[str, str, List[Any]]]: ...
 
     class Recording(Protocol):
         """What was measured: of a running session, a stopped one or a run file."""
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
         def phases(self) -> Table: ...
         def marks(self) -> Table: ...
         def text(self) -> str: ...
+        def fragment(self) -> str: ...
         def page(self, guidance: str) -> str: ...
+        def packed(self) -> Tuple[bytes, str]: ...
 
     class Session(Recording, Protocol):
         """A measurement on its own native thread."""
@@ -95,6 +98,16 @@ def load(path: str) -> Tuple[Recording, Optional[str]]:
     """Open a run file written by `jobmeter run` or by `record=`; says in a sentence where it is damaged."""
     recording = _native.load(path)
     return recording, recording.damage()
+
+
+def restore(packed: Tuple[bytes, str]) -> Recording:
+    """A run that `Recording.packed` gave, perhaps on another machine."""
+    return _native.restore(*packed)
+
+
+def table_of(packed: List[Tuple[str, str, List[Any]]]) -> Table:
+    """A table that `Table.packed` gave."""
+    return _native.table_of(packed)
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -30,13 +30,36 @@ def plot(run: Run) -> Any:
             axis.plot(seconds, [float("nan") if v is None else v for v in values], label=label)
         axis.set_title(title, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
-        axis.legend(loc="upper right", fontsize=8)
+        axis.set_xlim(0, max(seconds[-1] if seconds else 0, 1e-9))
+        # Beside the lines, so that it covers none of them.
+        axis.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), fontsize=8, frameon=False)
         if in_bytes:
             axis.yaxis.set_major_formatter(lambda value, _position: format_value(value, "bytes", "short"))
-        _annotate(axis, run)
-    axes[-1].set_xlabel("seconds")
+        _shade(axis, run)
+    if axes:
+        _name(axes[0], run)
+        axes[-1].set_xlabel("seconds")
     figure.tight_layout()
+    _draw_once(figure)
     return figure
+
+
+def _draw_once(figure: Any) -> None:
+    """A notebook draws the value of a cell, and at its end every open figure: whichever comes first is enough."""
+    import matplotlib
+    import matplotlib.pyplot as plt
+
+    if "inline" not in str(matplotlib.get_backend()).lower():
+        return
+
+    def show() -> None:
+        from IPython.display import display
+
+        del figure._ipython_display_
+        plt.close(figure)
+        display(figure)
+
+    figure._ipython_display_ = show
 
 
 _Lines = Dict[str, List[Optional[float]]]
@@ -64,12 +87,30 @@ def _panels(samples: Table, seconds: Sequence[float]) -> List[Tuple[str, _Lines,
     return [panel for panel in panels if panel[1]]
 
 
-def _annotate(axis: Any, run: Run) -> None:
+# Names nearer than this share of the width would stand over each other.
+_LEAST_DISTANCE = 0.015
+
+
+def _shade(axis: Any, run: Run) -> None:
+    """Where the outermost phases and the marks are."""
     phases = run.phases().to_dict()
-    for name, begin, end in zip(phases["name"], phases["begin_ns"], phases["end_ns"]):
-        axis.axvspan(begin / 1e9, end / 1e9, alpha=0.08)
-        axis.text(begin / 1e9, 0, printable(name), fontsize=7, rotation="vertical", parse_math=False)
-    marks = run.marks().to_dict()
-    for name, moment in zip(marks["name"], marks["t_ns"]):
+    for depth, begin, end in zip(phases["depth"], phases["begin_ns"], phases["end_ns"]):
+        if depth == 0:
+            axis.axvspan(begin / 1e9, end / 1e9, alpha=0.08)
+    for moment in run.marks().column("t_ns"):
         axis.axvline(moment / 1e9, linewidth=0.8, linestyle=":", color="grey")
-        axis.text(moment / 1e9, 0, printable(name), fontsize=7, rotation="vertical", parse_math=False)
+
+
+def _name(axis: Any, run: Run) -> None:
+    """Names stand in the first panel only, from its upper edge down; one that would cover another is left out."""
+    phases, marks = run.phases().to_dict(), run.marks().to_dict()
+    begun = zip(phases["depth"], phases["begin_ns"], phases["name"])
+    names = [(begin, name) for depth, begin, name in begun if depth == 0] + list(zip(marks["t_ns"], marks["name"]))
+    width = axis.get_xlim()[1]
+    free = 0.0
+    for moment, name in sorted(names):
+        x = moment / 1e9 / width
+        if x >= free:
+            axis.text(x + 0.002, 0.97, printable(name), fontsize=7, rotation="vertical", va="top", parse_math=False,
+                      transform=axis.transAxes)  # fmt: skip
+            free = x + _LEAST_DISTANCE

@@ -81,10 +81,18 @@ def cells(summary: Mapping[str, Any]) -> List[List[str]]:
     return rows
 
 
-def headline(summary: Mapping[str, Any]) -> str:
-    run = summary["run"]
-    name = run.get("name") or f"process {run['pid']}"
-    return f"{printable(name)}: {human_time(run.get('wall_ns'))}, {printable(summary['verdict']['text'])}"
+def short(summary: Mapping[str, Any]) -> str:
+    """Name, how it went, CPU time and peak in one line, for `repr`."""
+    verdict, combined = summary["verdict"], summary["combined"]
+    # A block of a program ends when it is left, which is no accident.
+    is_block = verdict["kind"] == "detached" and summary["run"].get("mode") == "self"
+    how = "finished" if is_block or (verdict["kind"] == "exited" and verdict.get("exit_code") == 0) else verdict["kind"]
+    parts = [f"{how.replace('_', ' ')} after {human_time(summary['run'].get('wall_ns'))}"]
+    for words, key, show in (("CPU", "cpu_ns", human_time), ("peak", "rss_bytes_max", human_bytes)):
+        if _value(combined, key) is not None:
+            parts.append(f"{words} {_mark(combined, key)}{show(_value(combined, key))}")
+    name = summary["run"].get("name")
+    return f"{'' if name is None else repr(printable(name)) + ' '}{', '.join(parts)}"
 
 
 def _phase_rows(phases: Table) -> List[List[str]]:
@@ -111,14 +119,14 @@ def phase_lines(phases: Table) -> List[str]:
     return ["", *_columns([["phase", "time", "CPU time", "RAM, peak"], *_phase_rows(phases)])]
 
 
-def page(summary: Mapping[str, Any], phases: Table) -> str:
-    """A fragment for notebooks; every text is escaped."""
-    parts = ['<div class="jobmeter">', f"<b>{html.escape(headline(summary))}</b>"]
-    parts.append(_table(["", *_SCOPES], cells(summary)))
+def page(first_screen: str, summary: Mapping[str, Any], phases: Table) -> str:
+    """A fragment for notebooks: the first screen (HTML), phases, warnings, and the scopes folded. Text is escaped."""
+    parts = ['<div class="jobmeter">', first_screen]
     if len(phases):
         parts.append(_table(["phase", "time", "CPU time", "RAM, peak"], _phase_rows(phases)))
     parts += [f"<p>⚠ {html.escape(printable(w['text']))}</p>" for w in summary.get("warnings", [])]
-    return "".join(parts) + "</div>"
+    scopes = _table(["", *_SCOPES], cells(summary))
+    return "".join(parts) + f"<details><summary>Main process, descendants, machine</summary>{scopes}</details></div>"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -21,6 +21,16 @@ class Run:
     def __init__(self, recording: Optional[_engine.Recording] = None) -> None:
         self._recording = recording
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """Everything that was measured travels along: a copy in another process or on another machine needs no file."""
+        state = dict(self.__dict__)
+        state["_recording"] = None if self._recording is None else self._recording.packed()
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        packed = state["_recording"]
+        self.__dict__.update(state, _recording=None if packed is None else _engine.restore(packed))
+
     def _measured(self) -> _engine.Recording:
         if self._recording is None:
             raise RuntimeError("nothing was measured yet; call start() or enter the with block first")
@@ -128,11 +138,19 @@ class Run:
 
         return "\n".join([self._measured().text().rstrip("\n"), *phase_lines(self.phases())])
 
+    def __repr__(self) -> str:
+        if self._recording is None:
+            return f"<jobmeter.{type(self).__name__}: nothing measured>"
+        with importing:
+            from ._present import short
+
+        return f"<jobmeter.{type(self).__name__} {short(self.to_dict())}>"
+
     def _repr_html_(self) -> str:
         with importing:
             from ._present import page
 
-        return page(self.to_dict(), self.phases())
+        return page(self._measured().fragment(), self.to_dict(), self.phases())
 
 
 def load(path: Union[str, os.PathLike[str]]) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 if TYPE_CHECKING:
     import pandas
@@ -87,6 +87,9 @@ class Table:
             _engine.write_file(path, text.getvalue().encode("utf-8"))
         return text.getvalue()
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _restored, (self._native.packed(),)
+
     def __repr__(self) -> str:
         return f"<jobmeter.Table: {len(self)} rows, {len(self.column_names)} columns>"
 
@@ -102,6 +105,13 @@ class Table:
         rows = "".join(cells(row.values(), "td") for row in itertools.islice(self, _SHOWN_ROWS))
         head = cells(self.column_names, "th")
         return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table><p>{html.escape(repr(self)[1:-1])}</p>"
+
+
+def _restored(packed: List[Tuple[str, str, List[Any]]]) -> Table:
+    """What a pickled table becomes."""
+    from . import _engine
+
+    return Table(_engine.table_of(packed))
 
 
 def _safe(value: Any) -> Any:

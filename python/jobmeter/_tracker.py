@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional, Sequence, Type, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar, Union, overload
 
 from . import _engine
 from ._forks import importing
@@ -83,8 +83,19 @@ class Tracker(Run):
             _running.append(self)
         return self
 
+    def __getstate__(self) -> Dict[str, Any]:
+        if self.running:
+            with importing:
+                import pickle
+
+            raise pickle.PicklingError("this tracker is running; stop() it, or leave its with block, before it is sent")
+        # The copy may be looked at and started anew; the thread that measured stays here.
+        return {**super().__getstate__(), "_session": None, "_home": 0}
+
     def stop(self) -> Tracker:
         """End the measurement; once more does no harm. A run file that could not be finished is a warning."""
+        if self._session is None and self._recording is not None:
+            return self
         if self._session is None:
             raise RuntimeError("this tracker was never started; call start() first")
         self._end()
@@ -142,8 +153,7 @@ class Tracker(Run):
         return _wrapped(function, lambda: self.phase(function.__qualname__))
 
     def _send(self, name: str, kind: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise ValueError("a mark or phase needs a name that is not empty")
+        _check_name(name)
         if self._session is None:
             return
         if self._session.running:
@@ -152,8 +162,13 @@ class Tracker(Run):
             _engine.mark_outer(name, kind)
 
     def __repr__(self) -> str:
-        state = "running" if self.running else "new" if self._session is None else "stopped"
-        return f"<jobmeter.Tracker {self.name or ''!r} {state}>"
+        if self._recording is None:
+            return f"<jobmeter.Tracker{'' if self.name is None else f' {self.name!r}'}: not started>"
+        # Of a process that was forked while it ran, there is nothing to tell here.
+        return super().__repr__() if self._is_ours() else "<jobmeter.Tracker of the parent process>"
+
+    def _is_ours(self) -> bool:
+        return self._session is None or self._home == os.getpid()
 
 
 def track(
@@ -261,16 +276,20 @@ def phase_of(function: _F) -> _F:
 
 
 def _send(name: str, kind: str) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a mark or phase is a text, not {type(name).__name__}: {name!r}")
-    if not name:
-        raise ValueError("a mark or phase needs a name that is not empty")
+    _check_name(name)
     with _lock:
         tracker = _running[-1] if _running else None
     if tracker is not None:
         tracker._send(name, kind)
     else:
         _engine.mark_outer(name, kind)
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a mark or phase is a text, not {type(name).__name__}: {name!r}")
+    if not name:
+        raise ValueError("a mark or phase needs a name that is not empty")
 
 
 def _seconds(interval: Union[float, str]) -> float:

@@ -97,7 +97,22 @@ def test_plot(run: jobmeter.Tracker) -> None:
     figure = run.plot()
     titles = [axis.get_title(loc="left") for axis in figure.axes]
     assert titles[:2] == ["Cores used", "RAM"]
-    assert all(any(t.get_text() == "work" for t in axis.texts) for axis in figure.axes)
+    assert [t.get_text() for axis in figure.axes for t in axis.texts] == ["work"], "named once, in the first panel"
+    matplotlib.pyplot.close(figure)
+
+
+def test_names_in_a_plot_do_not_cover_each_other() -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    with jobmeter.track(interval=0.01) as run:
+        for number in range(200):
+            run.mark(f"mark {number}")
+        burn(0.05)
+    figure = run.plot()
+    figure.canvas.draw()
+    boxes = sorted((t.get_window_extent() for t in figure.axes[0].texts), key=lambda box: box.x0)
+    assert boxes and all(left.x1 <= right.x0 + 1 for left, right in zip(boxes, boxes[1:]))
+    matplotlib.pyplot.close(figure)
 
 
 def test_rows_and_html(run: jobmeter.Tracker) -> None:

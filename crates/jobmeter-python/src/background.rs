@@ -107,6 +107,9 @@ impl Background {
             ..GpuConfig::default()
         };
         let gpu = GpuExtra::start(gpu).map_err(StartError::Gpu)?;
+        if let (None, Some(unknown)) = (&gpu, options.gpu_uuids.clone()) {
+            return Err(StartError::Gpu(GpuError::UnknownUuids { unknown, valid: Vec::new() }));
+        }
         let mut extras: Vec<Box<dyn Extra>> = vec![Box::new(PowercapExtra::open(Path::new("/")))];
         extras.extend(gpu.map(|gpu| Box::new(gpu) as Box<dyn Extra>));
         let tail = options.is_followed.then(Arc::<Mutex<Tail>>::default);

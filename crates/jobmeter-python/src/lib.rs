@@ -43,9 +43,9 @@ mod _native {
     #[pymodule_export]
     use crate::servers::{recommend_resources, recommend_server, recommend_servers, server_price};
     #[pymodule_export]
-    use crate::session::{Recording, Session, load, mark_outer};
+    use crate::session::{Recording, Session, load, mark_outer, restore};
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::{Table, table_of};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -10,9 +10,20 @@ use jobmeter_report::{SeriesBuilder, format, html, text};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+/// Enough for the small drawings of a notebook.
+const FRAGMENT_BUCKETS: usize = 320;
+
 /// The first screen, no colours. Where it is printed is not known: it fits the usual width.
 pub(crate) fn summary_text(summary: &Summary) -> String {
     text::brief(summary, text::Beside::default(), text::Screen::default(), Style::default())
+}
+
+/// The first screen for notebooks, with the course of the run drawn beside it.
+pub(crate) fn fragment(run: &Run, summary: Summary) -> String {
+    let mut builder = SeriesBuilder::new(FRAGMENT_BUCKETS);
+    run.replay(&mut builder);
+    let data = builder.finish(String::new(), summary);
+    html::fragment(&data.summary, Some(&data))
 }
 
 /// One self-contained page.

@@ -14,6 +14,7 @@ use pyo3::exceptions::{
     PyFileExistsError, PyOSError, PyPermissionError, PyProcessLookupError, PyRuntimeError, PyValueError,
 };
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -134,6 +135,13 @@ impl Session {
         py.detach(|| page::page(&run, summary, &guidance))
     }
 
+    /// The first screen as HTML, for notebooks.
+    fn fragment(&self, py: Python<'_>) -> PyResult<String> {
+        let summary = self.summary(py)?;
+        let run = self.run(py)?;
+        Ok(py.detach(|| page::fragment(&run, summary)))
+    }
+
     /// The rows since the last call; for sessions made with `followed`.
     fn take_rows(&self, py: Python<'_>) -> PyResult<Table> {
         self.with(py, |background| background.take_rows())?
@@ -156,6 +164,18 @@ impl Session {
     fn marks(&self, py: Python<'_>) -> PyResult<Table> {
         self.table(py, rows::marks)
     }
+
+    /// The run and its summary, for `restore` in any process.
+    fn packed<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, String)> {
+        let summary = json(&self.summary(py)?)?;
+        let bytes = self.with(py, |background| background.bytes())?;
+        Ok((PyBytes::new(py, &bytes), summary))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let state = if self.running(py)? { "running" } else { "stopped" };
+        Ok(format!("<jobmeter._native.Session of process {}, {state}>", self.owner))
+    }
 }
 
 impl Drop for Session {
@@ -171,11 +191,13 @@ impl Drop for Session {
 #[pyclass(frozen, module = "jobmeter._native")]
 pub(crate) struct Recording {
     run: Run,
+    /// Of a run that was measured in memory, whose bytes have none.
+    summary: Option<Box<Summary>>,
 }
 
 impl Recording {
     fn summary(&self) -> Summary {
-        self.run.told_summary()
+        self.summary.as_deref().cloned().unwrap_or_else(|| self.run.told_summary())
     }
 }
 
@@ -199,6 +221,11 @@ impl Recording {
         py.detach(|| page::page(&self.run, self.summary(), &guidance))
     }
 
+    /// The first screen as HTML, for notebooks.
+    fn fragment(&self, py: Python<'_>) -> String {
+        py.detach(|| page::fragment(&self.run, self.summary()))
+    }
+
     fn samples(&self, py: Python<'_>) -> Table {
         py.detach(|| Ticks::of(&self.run).samples())
     }
@@ -214,6 +241,16 @@ impl Recording {
     fn marks(&self, py: Python<'_>) -> PyResult<Table> {
         py.detach(|| rows::marks(&self.run)).map_err(record_error)
     }
+
+    /// The run and its summary, for `restore` in any process.
+    fn packed<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, String)> {
+        let bytes = py.detach(|| self.run.to_bytes()).map_err(record_error)?;
+        Ok((PyBytes::new(py, &bytes), json(&py.detach(|| self.summary()))?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<jobmeter._native.Recording of {:?}>", self.run.path().display().to_string())
+    }
 }
 
 fn json(summary: &Summary) -> PyResult<String> {
@@ -224,7 +261,19 @@ fn json(summary: &Summary) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Recording> {
     let run = py.detach(|| Run::open(&path)).map_err(record_error)?;
-    Ok(Recording { run })
+    Ok(Recording { run, summary: None })
+}
+
+/// What `packed` gave, in another process or on another machine: no file is looked for.
+#[pyfunction]
+pub(crate) fn restore(py: Python<'_>, bytes: &[u8], summary: &str) -> PyResult<Recording> {
+    let wrong = |error: serde_json::Error| {
+        PyValueError::new_err(format!("the summary of the run is unreadable: {error}"))
+    };
+    let summary = serde_json::from_str(summary).map_err(wrong)?;
+    let bytes = bytes.to_vec();
+    let run = py.detach(|| Run::from_bytes(bytes)).map_err(record_error)?;
+    Ok(Recording { run, summary: Some(Box::new(summary)) })
 }
 
 /// Passes a mark on to the run that wraps this process; without one, nothing happens.

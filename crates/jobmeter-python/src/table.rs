@@ -1,7 +1,7 @@
 //! Columns of equal length, and their face towards Python: lists, and an Arrow stream.
 
 use crate::arrow;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use std::ffi::CStr;
@@ -141,6 +141,28 @@ impl Bits {
     }
 }
 
+/// The table that `Table.packed` described.
+#[pyfunction]
+pub(crate) fn table_of(columns: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Table> {
+    let column = |(name, kind, values): (String, String, Bound<'_, PyAny>)| {
+        let data = match kind.as_str() {
+            "L" => Data::uints(values.extract::<Vec<Option<u64>>>()?),
+            "l" => Data::ints(values.extract::<Vec<Option<i64>>>()?),
+            "g" => Data::reals(values.extract::<Vec<Option<f64>>>()?),
+            "u" => Data::texts(values.extract::<Vec<Option<String>>>()?),
+            _ => return Err(PyValueError::new_err(format!("there is no kind of column {kind:?}"))),
+        };
+        Ok((name, data))
+    };
+    let columns: Vec<(String, Data)> = columns.into_iter().map(column).collect::<PyResult<_>>()?;
+    let mut lengths = columns.iter().map(|(_, data)| data.len());
+    let first = lengths.next();
+    if lengths.any(|length| Some(length) != first) {
+        return Err(PyValueError::new_err("the columns of a table are equally long"));
+    }
+    Ok(Table::new(columns))
+}
+
 pub(crate) struct TableData {
     pub(crate) columns: Vec<(String, Data)>,
     pub(crate) rows: usize,
@@ -176,6 +198,19 @@ impl Table {
         let found = self.data.columns.iter().find(|(column, _)| column == name);
         let (_, data) = found.ok_or_else(|| PyKeyError::new_err(format!("there is no column {name:?}")))?;
         data.to_list(py)
+    }
+
+    /// Names, kinds and values of the columns, for `table_of` in another process.
+    fn packed<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, String, Bound<'py, PyList>)>> {
+        let columns = self.data.columns.iter();
+        let column = |(name, data): &(String, Data)| {
+            Ok((name.clone(), data.format().to_string_lossy().into_owned(), data.to_list(py)?))
+        };
+        columns.map(column).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<jobmeter._native.Table: {} rows, {} columns>", self.data.rows, self.data.columns.len())
     }
 
     /// The Arrow stream. A requested schema is a wish that a producer may leave unfulfilled.

@@ -25,6 +25,7 @@ mod os;
 mod output;
 #[cfg_attr(not(target_os = "linux"), path = "place/elsewhere.rs")]
 pub mod place;
+mod progress;
 mod reader;
 pub mod redact;
 mod size_limit;
@@ -49,6 +50,7 @@ pub use jobmeter_model::text;
 pub use limits::READ_LIMIT_VARIABLE;
 pub use os::open_without_waiting;
 pub use output::{SharedBuffer, Target};
+pub use progress::Progress;
 pub use reader::{Frame, Frames, Replayed, Run, read_digest};
 pub use size_limit::{LEAST_LIMIT_BYTES, USUAL_LIMIT_BYTES};
 pub use source::open_regular;

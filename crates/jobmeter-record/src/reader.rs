@@ -10,6 +10,7 @@ use crate::error::RecordError;
 use crate::event_codec::{Decoded, decode_column, decode_event};
 use crate::frame::{Footer, FrameKind, MAGIC, OLDEST_VERSION, PREAMBLE_LEN, VERSION};
 use crate::limits::{self, Budget};
+use crate::progress::Progress;
 use crate::source::{FrameWalk, Source, Step};
 use crate::tick::TickCodec;
 use crate::varint::Cursor;
@@ -29,6 +30,8 @@ pub struct Run {
     columns: Arc<OnceLock<Vec<Column>>>,
     /// Marks that are not in the file, by time (see `attach`).
     pub(crate) attached: Arc<[(u64, Event)]>,
+    /// Told how much of the frames has been read.
+    progress: Option<Arc<Progress>>,
 }
 
 /// What [`Run::replay`] found.
@@ -93,12 +96,20 @@ impl Run {
             footer,
             columns: Arc::default(),
             attached: Arc::default(),
+            progress: None,
         })
     }
 
     /// The file, or `memory`.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The whole run as the bytes of its file, for [`Run::from_bytes`] in another process.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, RecordError> {
+        let all =
+            self.source.len().and_then(|len| self.source.read(0, usize::try_from(len).unwrap_or(usize::MAX)));
+        all.map_err(|error| RecordError::io("read", &self.path, error))
     }
 
     /// Bytes of the file now; 0 where the system does not say.
@@ -164,7 +175,13 @@ impl Run {
     }
 
     pub(crate) fn walk_body(&self) -> FrameWalk {
-        FrameWalk::new(self.source.clone(), self.body_at)
+        FrameWalk::new(self.source.clone(), self.body_at).watched(self.progress.clone())
+    }
+
+    /// The run, which tells from now on how much of it was read; `passes` is how often it will be.
+    pub fn watched(self, progress: &Arc<Progress>, passes: u64) -> Run {
+        progress.expect(self.len().saturating_sub(self.body_at).saturating_mul(passes));
+        Run { progress: Some(Arc::clone(progress)), ..self }
     }
 
     /// The stream of the run from its beginning, with one block of it in memory.

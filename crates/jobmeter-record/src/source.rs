@@ -2,6 +2,7 @@
 
 use crate::frame::{self, Parsed};
 use crate::os;
+use crate::progress::Progress;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -97,11 +98,16 @@ pub(crate) struct FrameWalk {
     start: usize,
     offset: u64,
     payload: std::ops::Range<usize>,
+    progress: Option<Arc<Progress>>,
 }
 
 impl FrameWalk {
     pub(crate) fn new(source: Source, offset: u64) -> FrameWalk {
-        FrameWalk { source, buffer: Vec::new(), start: 0, offset, payload: 0..0 }
+        FrameWalk { source, buffer: Vec::new(), start: 0, offset, payload: 0..0, progress: None }
+    }
+
+    pub(crate) fn watched(self, progress: Option<Arc<Progress>>) -> FrameWalk {
+        FrameWalk { progress, ..self }
     }
 
     /// Where the next frame begins.
@@ -161,6 +167,9 @@ impl FrameWalk {
             self.buffer.resize(target, 0);
             let got = self.source.read_into(self.offset + have as u64, &mut self.buffer[have..])?;
             self.buffer.truncate(have + got);
+            if let Some(progress) = &self.progress {
+                progress.add(got as u64);
+            }
         }
         Ok(())
     }

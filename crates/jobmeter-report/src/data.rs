@@ -122,6 +122,8 @@ pub struct ProcessRow {
     pub parent_pid: i32,
     /// Hostile text.
     pub name: String,
+    /// Its command line where that is known; hostile text.
+    pub command: Option<String>,
     /// Since the run began.
     pub start_ns: u64,
     /// `None`: it was still alive when the record ended.

@@ -95,7 +95,7 @@ impl SeriesBuilder {
         };
         let (spans, phases) = self.phases.finish(Some(end_ns)).finish();
         let marks = std::mem::take(&mut self.events.marks);
-        let (processes, processes_omitted) = self.events.processes();
+        let (processes, processes_omitted) = self.events.processes(&summary);
         RunData {
             label: label.into(),
             summary,

@@ -14,6 +14,13 @@ pub enum Error {
         /// What can be written instead.
         known: String,
     },
+    /// A line was asked for that no chart has.
+    UnknownSeries {
+        /// What was written.
+        asked: String,
+        /// What can be written instead.
+        known: String,
+    },
     /// A picture of this size cannot be made.
     Size {
         /// In pixels.
@@ -31,6 +38,9 @@ impl fmt::Display for Error {
             Error::NoRuns => write!(f, "no run to draw: name at least one"),
             Error::UnknownPanel { asked, known } => {
                 write!(f, "no chart is called {asked:?}: choose from {known}")
+            }
+            Error::UnknownSeries { asked, known } => {
+                write!(f, "no line of these charts is called {asked:?}: choose from {known}")
             }
             Error::Size { width, height } => {
                 write!(

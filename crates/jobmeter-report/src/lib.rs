@@ -1,6 +1,7 @@
 //! How jobmeter shows a run: SVG and PNG plots and the HTML report. It is given data and returns text or
 //! bytes; it opens no file and no kernel source.
 
+mod apart;
 pub mod data;
 pub mod downsample;
 mod error;

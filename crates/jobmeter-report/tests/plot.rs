@@ -67,7 +67,54 @@ fn several_runs_share_the_charts_and_are_told_apart() {
     let mut second = run(false);
     second.label = "other".into();
     let svg = plot::to_svg(&plot::scene(&[run(false), second], &PlotOptions::default()).expect("a scene"));
-    assert!(svg.contains("plain, peak") && svg.contains("other, peak"));
+    assert_eq!(svg.matches(">plain</text>").count(), 1, "each is named once");
+    assert_eq!(svg.matches(">other</text>").count(), 1);
+}
+
+#[test]
+fn a_dozen_runs_of_one_name_have_names_and_looks_of_their_own() {
+    let runs: Vec<RunData> = (0..12)
+        .map(|number| {
+            let mut run = run(false);
+            run.summary.run.started_unix_ns += number * 60_000_000_000;
+            run
+        })
+        .collect();
+    let options = PlotOptions { panels: Some(vec!["ram".into()]), ..PlotOptions::default() };
+    let svg = plot::to_svg(&plot::scene(&runs, &options).expect("a scene"));
+    let mut names: Vec<&str> = svg.split("</text>").filter_map(|part| part.rsplit('>').next()).collect();
+    names.retain(|name| name.starts_with("plain "));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), 12, "{names:?}");
+    let looks: std::collections::BTreeSet<(&str, bool)> = svg
+        .split("<path")
+        .filter_map(|path| {
+            Some((path.split_once("stroke=\"")?.1.split('"').next()?, path.contains("dasharray")))
+        })
+        .collect();
+    assert!(looks.len() >= 12, "{looks:?}");
+}
+
+#[test]
+fn series_are_chosen_by_name_and_bounds_left_out() {
+    let of = |series: &[&str], bounds: bool| {
+        let series = (!series.is_empty()).then(|| series.iter().map(|name| (*name).to_owned()).collect());
+        let panels = Some(vec!["cpu".to_owned(), "ram".to_owned(), "net".to_owned()]);
+        let options = PlotOptions { panels, series, bounds, ..PlotOptions::default() };
+        plot::scene(&[run(false)], &options).map(|scene| plot::to_svg(&scene))
+    };
+    let usual = of(&[], true).expect("a scene");
+    assert!(usual.contains("Memory limit") && usual.contains(">Main process, peak"));
+    let chosen = of(&["MAIN", "descendants"], true).expect("a scene");
+    assert!(chosen.contains(">Descendants, peak") && !chosen.contains(">Job, peak"));
+    assert!(!chosen.contains("Network"), "a chart without any of the lines is left out");
+    let bare = of(&[], false).expect("a scene");
+    assert!(
+        !bare.contains("Memory limit") && !bare.contains("Cores for the job") && bare.len() < usual.len()
+    );
+    let error = of(&["mian"], true).expect_err("no such line").to_string();
+    assert!(error.contains("\"mian\"") && error.contains("Main process"), "{error}");
 }
 
 #[test]

@@ -16,9 +16,9 @@ enum Format {
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Each argument is one set of runs; the first is the base. 'base:*' is every stored run that was made
-with --name base, 'name:ba*' every one whose name begins so, tag:k=v every one with that tag; a
-folder is the runs in it; last, an id, a run file or a summary in JSON is one run. About 5 runs a side are needed to tell a
+    after_help = "Each argument is one set of runs; the first is the base. 'base:*' is every stored run \
+that was made with --name base, 'name:ba*' every one whose name begins so, tag:k=v every one with that tag; a folder is \
+the runs in it; last, an id, a run file or a summary in JSON is one run. About 5 runs a side are needed to tell a \
 difference from noise, 20 for one of 10 % on a noisy machine. Alternate the runs of both sets.
 
 Exit codes: 0, or with --fail-on-regression 123 if there is a regression.

@@ -1,5 +1,6 @@
 //! What `plot` and `report` have in common: recorded runs read and reduced for drawing, files written whole.
 
+use super::busy::Busy;
 use super::phases_from::{PhasesFrom, PhasesFromArgs};
 use super::{load, out};
 use crate::say::{say, shown};
@@ -11,16 +12,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The runs that the selectors name, sets oldest first, each read once in constant memory.
-pub(crate) fn runs(selectors: &[String], phases: &PhasesFromArgs) -> Result<Vec<RunData>, String> {
+pub(crate) fn runs(
+    selectors: &[String],
+    phases: &PhasesFromArgs,
+    busy: &Busy,
+) -> Result<Vec<RunData>, String> {
     let phases = phases.read()?;
-    let mut runs = Vec::new();
+    let mut recorded = Vec::new();
     for selector in selectors {
-        for (recorded, job) in load::all(selector)? {
-            let mut run = reduced(recorded, &phases);
-            run.job = job.map(Arc::new);
-            runs.push(run);
-        }
+        let all = load::all(selector)?.into_iter();
+        recorded.extend(all.map(|(run, job)| (run.watched(busy.progress(), 1), job)));
     }
+    let runs = recorded.into_iter().map(|(recorded, job)| RunData { job: job.map(Arc::new), ..reduced(recorded, &phases) });
+    let runs = runs.collect();
     phases.finish()?;
     Ok(runs)
 }

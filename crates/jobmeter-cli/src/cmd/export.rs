@@ -52,7 +52,12 @@ pub(crate) fn main(args: ExportArgs) -> Result<u8, String> {
     let phases = args.phases.read()?;
     let run = phases.attach(run);
     phases.finish()?;
-    let busy = output.map(|path| Busy::new(format!("exporting to {}", shown(path))));
+    let busy = output.map(|path| Busy::new(&format!("exporting to {}", shown(path))));
+    let passes = plan.passes(&run);
+    let run = match &busy {
+        Some(busy) => run.watched(busy.progress(), passes),
+        None => run,
+    };
     let done = carry_out(&run, &plan, output, args.force);
     drop(busy);
     match done {
@@ -87,6 +92,16 @@ fn tell(plan: &Plan, output: &Path, files: &[PathBuf]) {
 enum Plan {
     Layout(Layout),
     Tables(Format, Vec<Table>),
+}
+
+impl Plan {
+    /// How often the run will be read, for the percentage.
+    fn passes(&self, run: &Run) -> u64 {
+        match self {
+            Plan::Layout(_) => 1,
+            Plan::Tables(_, tables) => tables.iter().filter(|table| table.is_read(run)).count() as u64,
+        }
+    }
 }
 
 fn plan(args: &ExportArgs, output: Option<&Path>) -> Result<Plan, String> {

@@ -12,6 +12,7 @@ use std::path::PathBuf;
   jobmeter plot last -o run.svg
   jobmeter plot last~1 last -o both.png --theme dark
   jobmeter plot last -o figure-2.pdf --title 'Training, batch of 64' --metrics cpu,ram
+  jobmeter plot last -o figure-3.pdf --metrics ram --series job,main --no-bounds
   jobmeter plot name:train -o ram.png --metrics cpu,ram,psi --width 800")]
 pub(crate) struct PlotArgs {
     /// Runs: a file, last, last~2, the beginning of an id, name:NAME, job:ID, or a set such as 'base:*'; several are
@@ -30,6 +31,12 @@ pub(crate) struct PlotArgs {
     /// Charts to draw, in this order: cpu, ram, gpu, gpu-ram, io, disk, net, psi, tasks, power, temperature
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     metrics: Option<Vec<String>>,
+    /// Lines to draw, by words of their names: job, main, descendants, machine, 'GPU 1', read …
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    series: Option<Vec<String>>,
+    /// The lines alone: no limits, no bands from the lowest to the highest value
+    #[arg(long)]
+    no_bounds: bool,
     /// Heading of the picture instead of the run's name and verdict; '' leaves it out
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -59,11 +66,19 @@ pub(crate) fn main(args: PlotArgs) -> Result<u8, String> {
         ThemeName::Light => Theme::Light,
         ThemeName::Dark => Theme::Dark,
     };
-    let options =
-        PlotOptions { theme, width: args.width, panels: args.metrics, heading: true, title: args.title };
+    let options = PlotOptions {
+        theme,
+        width: args.width,
+        panels: args.metrics,
+        heading: true,
+        title: args.title,
+        series: args.series,
+        bounds: !args.no_bounds,
+        names: true,
+    };
     drawn::check(&args.output, args.force)?;
-    let busy = Busy::new(format!("drawing {}", shown(&args.output)));
-    let runs = drawn::runs(&args.runs, &args.phases)?;
+    let busy = Busy::new(&format!("drawing {}", shown(&args.output)));
+    let runs = drawn::runs(&args.runs, &args.phases, &busy)?;
     let scene = plot::scene(&runs, &options).map_err(|error| error.to_string())?;
     let bytes = match kind {
         "png" => plot::to_png(&scene, f32::from(args.scale)).map_err(|error| error.to_string())?,

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  jobmeter report last
   jobmeter report last -o report.html --open
   jobmeter report last~1 last -o before-and-after.html
   jobmeter report 'base:*' 'new:*' -o comparison.html
@@ -22,9 +23,9 @@ pub(crate) struct ReportArgs {
     /// compared
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// The page; `-` is standard output
+    /// The page; `-` is standard output; without it a new file here that is called after the run
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// Charts as drawings, without any script: for mail and for viewers that run none
     #[arg(long = "static")]
     is_static: bool,
@@ -41,22 +42,45 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
-    drawn::check(&args.output, args.force)?;
+    if let Some(output) = &args.output {
+        drawn::check(output, args.force)?;
+    }
     let market = args.pricing.market()?;
-    let busy = Busy::new(format!("writing {}", shown(&args.output)));
-    let mut runs = drawn::runs(&args.runs, &args.phases)?;
+    let busy = Busy::new("writing the page");
+    let mut runs = drawn::runs(&args.runs, &args.phases, &busy)?;
     for run in &mut runs {
         run.advice = advise(run, &market)?;
     }
     let page = if args.is_static { html::render_static(&runs) } else { html::render(&runs) };
     let page = page.map_err(|error| error.to_string())?;
-    drawn::write(&args.output, page.as_bytes(), args.force)?;
+    let output = args.output.unwrap_or_else(|| unused_name(&runs));
+    drawn::write(&output, page.as_bytes(), args.force)?;
     drop(busy);
-    drawn::tell(&args.output, &format!("a page about {}", drawn::counted(runs.len())), page.len());
+    drawn::tell(&output, &format!("a page about {}", drawn::counted(runs.len())), page.len());
     if args.open {
-        open(&args.output)?;
+        open(&output)?;
     }
     Ok(0)
+}
+
+/// `report-train.html`, or with a number behind it where that exists: a name that nobody has given replaces nothing.
+fn unused_name(runs: &[RunData]) -> PathBuf {
+    const LONGEST: usize = 40;
+    let stem = match runs {
+        [run] => {
+            let name = run.summary.run.name.as_ref().unwrap_or(&run.summary.run.id);
+            let is_plain = |letter: &char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
+            let plain: String = name.chars().filter(is_plain).take(LONGEST).collect();
+            format!("report-{plain}")
+        }
+        _ => "report-comparison".to_owned(),
+    };
+    let names =
+        std::iter::once(format!("{stem}.html")).chain((2..).map(|number| format!("{stem}-{number}.html")));
+    let mut free =
+        names.take(10_000).map(PathBuf::from).filter(|path| std::fs::symlink_metadata(path).is_err());
+    // Where every number is taken, the writing refuses to replace the first.
+    free.next().unwrap_or_else(|| format!("{stem}.html").into())
 }
 
 /// A run without CPU, memory and time figures teaches nothing; a mistake in the request is told.

@@ -1,6 +1,7 @@
 //! `jobmeter show`: a recorded run, as `run` printed it, or its processes, phases and course over time.
 //! Recomputed after a crash.
 
+use super::busy::Busy;
 use super::first_screen::{self, View};
 use super::phases_from::PhasesFromArgs;
 use super::values::{Format, to_json};
@@ -76,6 +77,8 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let (run, job) = load::one_of_set(&args.run)?;
     let run = phases.attach(run);
     phases.finish()?;
+    let busy = Busy::new("reading the run");
+    let run = run.watched(busy.progress(), 1);
     // Who brings phases wants to see them.
     args.phases |= !phases.is_empty();
     let summary = run.told_summary();
@@ -86,7 +89,7 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
     let units = args.units.or(settings.units).unwrap_or_default();
     let style = Style::choose(color, std::io::stdout().is_terminal(), units);
     if has_views {
-        return out::print(&match format {
+        let text = match format {
             Format::Json => views_json(&args, &run, summary)?,
             Format::Text => views_text(&args, &run, summary, style),
             Format::Markdown => {
@@ -96,7 +99,9 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
                         .to_owned(),
                 );
             }
-        });
+        };
+        drop(busy);
+        return out::print(&text);
     }
     let view = View {
         format,
@@ -110,6 +115,7 @@ pub(crate) fn main(mut args: ShowArgs) -> Result<u8, String> {
         (Some(job), Format::Json) => to_json(job),
         _ => first_screen::render(&summary, view, || Some(run)),
     };
+    drop(busy);
     let ranks = job.filter(|_| format == Format::Text).as_ref().map(job_text).unwrap_or_default();
     out::print(&(text + &ranks))
 }
@@ -161,7 +167,7 @@ fn read_views(args: &ShowArgs, run: &Run, summary: &Summary, cells: usize) -> Sh
     };
     load::tell(run.replay(&mut views).damage.as_ref());
     Shown {
-        processes: views.processes.map(ProcessBuilder::into_rows),
+        processes: views.processes.map(|builder| builder.into_rows(summary)),
         phases: views.phases.map(|builder| builder.finish(summary.run.wall_ns).into_phases()),
         timeline: views.timeline.map(|builder| builder.finish(String::new(), summary.clone())),
     }

@@ -164,6 +164,7 @@ pub fn export_sqlite(
         let mut rows = database.table(table.key(), &table.fields(run))?;
         // A table without rows may not have looked at the file.
         damage = damage.or(table.write(run, &mut allowance.sink(&mut rows))?);
+        rows.finish()?;
     }
     database.finish()?;
     aside.publish()?;

@@ -169,6 +169,11 @@ impl Table {
         }
     }
 
+    /// Whether writing the table reads the run: one about devices that the run does not know has no rows.
+    pub fn is_read(self, run: &Run) -> bool {
+        self.entity_kind().is_none() || self.fields(run).len() > 2
+    }
+
     /// Sends every row to the sink; tells where the file was damaged, if it was.
     pub fn write(self, run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
         match self {

@@ -4,7 +4,7 @@ use super::{Cell, CellKind, Field, RowSink, field};
 use crate::damage::Damage;
 use crate::error::RecordError;
 use crate::reader::Run;
-use jobmeter_model::{Column, Event, ProcessId, Sink};
+use jobmeter_model::{Column, Event, Metric, ProcessId, Sink, Stat, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -47,8 +47,18 @@ pub struct ProcessBuilder {
 }
 
 impl ProcessBuilder {
-    /// In the order they were first seen.
-    pub fn into_rows(self) -> Vec<ProcessRow> {
+    /// In the order they were first seen. A main process that outlived the record (a block of a program, a process that
+    /// was watched for a while) has no end that would tell what it used: its scope in the summary does.
+    pub fn into_rows(mut self, summary: &Summary) -> Vec<ProcessRow> {
+        let main = self.rows.iter_mut().find(|row| row.pid == summary.run.pid && row.end_ns.is_none());
+        if let Some(row) = main {
+            let figure = |metric, stat| summary.main.whole(metric, stat);
+            row.cpu_ns = row.cpu_ns.or(figure(Metric::CpuNs, Stat::Total));
+            row.peak_rss_bytes = row.peak_rss_bytes.or(figure(Metric::RssBytes, Stat::Max));
+            row.read_storage_bytes = row.read_storage_bytes.or(figure(Metric::ReadStorageBytes, Stat::Total));
+            row.write_storage_bytes =
+                row.write_storage_bytes.or(figure(Metric::WriteStorageBytes, Stat::Total));
+        }
         self.rows
     }
 
@@ -152,7 +162,7 @@ pub(super) fn fields() -> Vec<Field> {
 pub(super) fn write(run: &Run, sink: &mut dyn RowSink) -> Result<Option<Damage>, RecordError> {
     let mut builder = ProcessBuilder::default();
     let damage = run.replay_events(&mut builder).damage;
-    for row in builder.into_rows() {
+    for row in builder.into_rows(&run.told_summary()) {
         sink.row(&[
             Cell::Signed(i64::from(row.pid)),
             Cell::Unsigned(row.start_ticks),
@@ -177,6 +187,6 @@ impl Run {
     pub fn processes(&self) -> Vec<ProcessRow> {
         let mut builder = ProcessBuilder::default();
         self.replay_events(&mut builder);
-        builder.into_rows()
+        builder.into_rows(&self.told_summary())
     }
 }

@@ -319,9 +319,9 @@ pub(crate) fn run(plan: &Plan) -> RunData {
     play(plan, &mut builder);
     let mut run = builder.finish(plan.label.clone(), summary(plan));
     run.advice = Some(AdviceBlock {
-        headline: "8 cores, 13 GiB of RAM, 2 GPUs, 1 h 15 min".into(),
+        headline: "8 cores, 13.8 GB of RAM, 2 GPUs, 1 h 15 min".into(),
         lines: vec![
-            "Ask for 13 GiB of RAM: the peak lies between 11 and 11.9 GiB, 8 % is kept as a margin.".into(),
+            "Ask for 13.8 GB of RAM: the peak lies between 11.8 and 12.8 GB, 8 % is kept as a margin.".into(),
             "8 cores would take about 6 % longer; 16 were used at most for 11 minutes.".into(),
         ],
         snippets: vec![
@@ -352,7 +352,7 @@ fn server(plan: &Plan) -> ServerBlock {
         allocation: Some("shared".into()),
         evidence: vec![
             "CPU: the job used 9.31 of the 14.02 cores in use on average; others used the rest".into(),
-            "memory: the job used 8.4 GiB of the 9.9 GiB in use on average".into(),
+            "memory: the job used 9.0 GB of the 10.6 GB in use on average".into(),
         ],
         costs: vec![
             row(

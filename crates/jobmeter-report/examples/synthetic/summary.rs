@@ -55,7 +55,14 @@ pub(crate) fn summary(plan: &Plan) -> Summary {
                     ("gpu_energy_uj", Int(771_000_000_000), Exact),
                     ("gpu_temperature_mc_max", Int(72_000), Sampled),
                 ]),
-                facts: [("model".to_owned(), "A100-SXM4-40GB".to_owned())].into(),
+                facts: [
+                    ("index", index.to_string().as_str()),
+                    ("name", "NVIDIA A100-SXM4-40GB"),
+                    ("visible", "yes"),
+                    ("used", "yes"),
+                ]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
             });
         }
     }

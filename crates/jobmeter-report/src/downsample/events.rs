@@ -1,7 +1,8 @@
 //! Processes and marks gathered from the events of a run, bounded in number.
 
 use crate::data::{PointMark, ProcessRow};
-use jobmeter_model::{Event, MarkKind, ProcessId};
+use crate::format;
+use jobmeter_model::{Event, MarkKind, Metric, ProcessId, Stat, Summary};
 use std::collections::HashMap;
 
 /// More processes than this are not drawn: the longest-lived stay. Their CPU time is in the summary anyway.
@@ -24,6 +25,7 @@ impl EventLog {
                     pid: id.pid,
                     parent_pid: *parent_pid,
                     name: name.clone(),
+                    command: None,
                     start_ns: *t_ns,
                     end_ns: None,
                     cpu_ns: None,
@@ -56,12 +58,25 @@ impl EventLog {
         }
     }
 
-    /// The processes in the order they began, and how many more there were.
-    pub(super) fn processes(self) -> (Vec<ProcessRow>, u64) {
+    /// The processes in the order they began, and how many more there were. What a main process used that outlived the
+    /// record is in the summary.
+    pub(super) fn processes(self, summary: &Summary) -> (Vec<ProcessRow>, u64) {
         let mut processes = self.ended;
-        processes.extend(self.alive.into_values());
+        processes.extend(self.alive.into_values().map(|mut row| {
+            if row.pid == summary.run.pid {
+                row.cpu_ns = row.cpu_ns.or(summary.main.whole(Metric::CpuNs, Stat::Total));
+                row.peak_rss_bytes = row.peak_rss_bytes.or(summary.main.whole(Metric::RssBytes, Stat::Max));
+            }
+            row
+        }));
         let omitted = self.omitted + keep_longest(&mut processes, MAX_PROCESSES, life_ns);
         processes.sort_by_key(|row| (row.start_ns, row.pid));
+        // The first of that number is the main process; a later one had the number after it.
+        if let Some(main) = processes.iter_mut().find(|row| row.pid == summary.run.pid) {
+            let command = &summary.run.command;
+            main.command =
+                main.command.take().or((!command.is_empty()).then(|| format::command_line(command)));
+        }
         (processes, omitted)
     }
 }

@@ -101,6 +101,7 @@ pub(super) fn host(run: &RunData) -> Markup {
             limits.cgroup_cores.map_or_else(unlimited, |cores| format!("{} cores", format::number(cores))),
         ),
         ("Memory limit", limits.cgroup_memory_bytes.map_or_else(unlimited, format::bytes)),
+        ("How the end is known", visible(&run.summary.verdict.evidence.join("; "), 2_000)),
         (
             "Ticks",
             format!(

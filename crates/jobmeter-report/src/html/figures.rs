@@ -31,6 +31,21 @@ pub(super) fn bounds(unit: Unit, figure: &Figure) -> Option<String> {
     }
 }
 
+/// One bound in words, where it reads differently from the figure itself: the upper one, or what is all that is known.
+pub(super) fn bound(unit: Unit, figure: &Figure) -> Option<String> {
+    let text = |number: Number| format(number.as_f64(), unit, Style::Full);
+    let shown = value(unit, figure);
+    match (figure.lower, figure.upper) {
+        (_, Some(upper)) => {
+            Some(text(upper)).filter(|upper| *upper != shown).map(|upper| format!("at most {upper}"))
+        }
+        (Some(lower), None) => {
+            Some(text(lower)).filter(|lower| *lower != shown).map(|lower| format!("at least {lower}"))
+        }
+        (None, None) => None,
+    }
+}
+
 pub(super) fn quality(quality: Quality) -> (&'static str, &'static str) {
     match quality {
         Quality::Exact => ("exact", "exact"),

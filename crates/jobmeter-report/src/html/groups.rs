@@ -1,9 +1,10 @@
 //! Several runs: those of one name belong together, and something tells them apart.
 
+use crate::apart::told_apart;
 use crate::data::RunData;
-use crate::format::{self, visible};
+use crate::format::visible;
 use jobmeter_insight::compare::{self, Options, RunView, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Longest name and note that are shown.
 const NAME_LIMIT: usize = 120;
@@ -56,31 +57,6 @@ impl Groups {
     pub(super) fn verdict(&self, scope: &'static str, key: &str, group: usize) -> Option<Verdict> {
         self.verdicts.get(&(scope, key.to_owned()))?.get(group.checked_sub(1)?).copied()
     }
-}
-
-/// The tags in which runs of one name differ; when they began where tags do not tell; their order where even that is
-/// the same.
-fn told_apart(runs: &[RunData], members: &[usize]) -> Vec<String> {
-    let infos: Vec<_> = members.iter().map(|run| &runs[*run].summary.run).collect();
-    let keys: BTreeSet<&String> = infos.iter().flat_map(|info| info.tags.keys()).collect();
-    let differing: Vec<&String> = keys
-        .into_iter()
-        .filter(|key| infos.iter().map(|info| info.tags.get(*key)).collect::<BTreeSet<_>>().len() > 1)
-        .collect();
-    let tags = |info: &jobmeter_model::RunInfo| {
-        let tags = differing.iter().filter_map(|key| Some(format!("{key}={}", info.tags.get(*key)?)));
-        tags.collect::<Vec<_>>().join(" ")
-    };
-    let notes: Vec<String> = infos.iter().map(|info| tags(info)).collect();
-    let are_unique = |notes: &[String]| notes.iter().collect::<BTreeSet<_>>().len() == notes.len();
-    if are_unique(&notes) {
-        return notes;
-    }
-    let times: Vec<String> = infos.iter().map(|info| format::instant(info.started_unix_ns)).collect();
-    if are_unique(&times) {
-        return times;
-    }
-    (1..=members.len()).map(|place| format!("run {place}")).collect()
 }
 
 fn verdicts(runs: &[RunData], groups: &[Group]) -> BTreeMap<(&'static str, String), Vec<Verdict>> {

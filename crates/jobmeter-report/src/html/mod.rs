@@ -9,6 +9,7 @@ mod details;
 mod entities;
 mod figures;
 mod groups;
+mod notebook;
 mod overview;
 mod pack;
 mod page;
@@ -21,6 +22,7 @@ mod server;
 
 use crate::data::RunData;
 use crate::error::Error;
+pub use notebook::fragment;
 
 /// The page of one run, or of several with a comparison first.
 ///

@@ -3,7 +3,8 @@
 use super::figures;
 use crate::data::RunData;
 use crate::format::{self, visible};
-use jobmeter_model::{Figure, FigureId, Figures, Metric, Quality, Scope, Stat, Unit, VerdictKind};
+use crate::text;
+use jobmeter_model::{Figure, FigureId, Figures, Metric, Mode, Quality, Scope, Stat, Unit, VerdictKind};
 use maud::{Markup, html};
 
 /// Longest command line that is shown whole.
@@ -30,8 +31,9 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
             }
             div.verdict-text.failed[tone == "bad"] {
                 p { (format::sentence(&visible(&verdict.text, 2_000))) }
-                @if !verdict.evidence.is_empty() {
-                    ul.evidence { @for line in &verdict.evidence { li { (visible(line, 1_000)) } } }
+                @let evidence: Vec<&String> = verdict.evidence.iter().filter(|line| !is_internal(line)).collect();
+                @if !evidence.is_empty() {
+                    ul.evidence { @for line in evidence { li { (visible(line, 1_000)) } } }
                 }
             }
             @if !info.command.is_empty() {
@@ -46,6 +48,11 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
             }
         }
     }
+}
+
+/// What only those understand who know the kernel or the run file; it stands with the other details of the run.
+fn is_internal(evidence: &str) -> bool {
+    evidence.starts_with("wait status ") || evidence.ends_with(" has no trailer")
 }
 
 /// As [`visible`], but line ends stay: a script given to a shell is copied as it was written.
@@ -79,7 +86,10 @@ pub(super) fn tone(run: &RunData) -> (&'static str, String) {
         }
         (VerdictKind::OomKilled, _) => ("bad", "Out of memory".to_owned()),
         (VerdictKind::Timeout, _) => ("bad", "Time limit".to_owned()),
-        (VerdictKind::Detached, _) => ("calm", "Detached".to_owned()),
+        // A block of a program ends when it is left.
+        (VerdictKind::Detached, _) if run.summary.run.mode == Mode::Own => ("good", "Finished".to_owned()),
+        (VerdictKind::Detached, _) => ("calm", "Goes on".to_owned()),
+        (VerdictKind::Running, _) => ("calm", "Running".to_owned()),
         (VerdictKind::Crashed, _) => ("doubt", "Record ends early".to_owned()),
         _ => ("doubt", "End unknown".to_owned()),
     }
@@ -93,6 +103,8 @@ struct Tile {
     /// Said behind the value: `busy`, `read`.
     word: &'static str,
     note: Option<String>,
+    /// Shown in place of the value, where only the bound is worth telling.
+    at_most: Option<String>,
 }
 
 /// The four that most people want: time, memory, CPU, and the GPU or else the disk.
@@ -107,9 +119,14 @@ pub(super) fn cards(run: &RunData) -> Markup {
             figure: Figure::int(wall, Quality::Exact),
             word: "",
             note,
+            at_most: None,
         });
     }
     add(&mut tiles, "Peak memory", job, (Metric::RssBytes, Stat::Max), "", memory_note(run));
+    if let Some(memory) = tiles.last_mut().filter(|tile| tile.title == "Peak memory") {
+        memory.at_most =
+            text::only_bound(&memory.figure).map(|bytes| format!("at most {}", format::bytes(bytes as u64)));
+    }
     add(&mut tiles, "CPU time", job, (Metric::CpuNs, Stat::Total), "", cores_note(run));
     let gpu_note = pair(job, "", (Metric::GpuMemoryBytes, Stat::Max), " of GPU memory at most");
     if run.summary.gpus.is_empty()
@@ -148,11 +165,11 @@ fn show(tile: &Tile) -> Markup {
     html! {
         div.tile {
             p.tile-title { (tile.title) }
-            p.tile-value.num title=(figures::raw(&tile.figure)) { (figures::value(tile.unit, &tile.figure))
+            p.tile-value.num title=(figures::raw(&tile.figure)) { (tile.at_most.clone().unwrap_or_else(|| figures::value(tile.unit, &tile.figure)))
                 @if !tile.word.is_empty() && tile.figure.value.is_some() { span.tile-word { " " (tile.word) } } }
             @if let Some(note) = &tile.note { p.tile-note { (note) } }
             p.tile-quality { span.quality.(class) { (word) }
-                @if let Some(bounds) = figures::bounds(tile.unit, &tile.figure) { " " span.bounds { (bounds) } } }
+                @if let Some(bound) = figures::bound(tile.unit, &tile.figure).filter(|_| tile.at_most.is_none()) { " " span.bounds { (bound) } } }
             @if let Some(reason) = &tile.figure.reason { p.tile-reason { (visible(reason, 300)) } }
         }
     }
@@ -169,7 +186,7 @@ fn add(
 ) -> bool {
     let Some(figure) = figures.get(metric, stat) else { return false };
     let unit = FigureId::of(Scope::Combined, metric, stat).unit();
-    tiles.push(Tile { title, unit, figure: figure.clone(), word, note });
+    tiles.push(Tile { title, unit, figure: figure.clone(), word, note, at_most: None });
     true
 }
 
@@ -242,7 +259,7 @@ pub(super) fn warnings(index: usize, run: &RunData) -> Markup {
         section.callout.doubt id=(format!("run-{index}-doubt")) aria-label="Warnings" {
             h2 { "What to doubt" }
             ul { @for warning in &run.summary.warnings {
-                li { span.kind { (visible(&warning.kind.as_str().replace('_', " "), 60)) } " " (visible(&warning.text, 2_000)) }
+                li { (visible(&warning.text, 2_000)) }
             } }
         }
     }

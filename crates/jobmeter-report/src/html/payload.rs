@@ -250,8 +250,9 @@ fn processes(run: &RunData) -> Processes {
         .processes
         .iter()
         .map(|row| {
-            *known.entry(&row.name).or_insert_with(|| {
-                names.push(visible(&row.name, NAME_LIMIT));
+            let shown = row.command.as_deref().unwrap_or(&row.name);
+            *known.entry(shown).or_insert_with(|| {
+                names.push(visible(shown, NAME_LIMIT));
                 names.len() as i64 - 1
             })
         })

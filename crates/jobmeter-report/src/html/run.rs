@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::format;
 use crate::format::visible;
 use crate::panels::{self, Panel};
-use crate::plot::{self, PlotOptions, Theme};
+use crate::plot::{self, PlotOptions};
 use maud::{Markup, PreEscaped, html};
 
 pub(super) fn section(
@@ -47,7 +47,7 @@ fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Erro
     let drawn: Vec<String> = if interactive {
         Vec::new()
     } else {
-        panels.iter().map(|panel| drawing(run, panel)).collect::<Result<_, _>>()?
+        panels.iter().enumerate().map(|(at, panel)| drawing(run, panel, at < 2)).collect::<Result<_, _>>()?
     };
     let title_id = format!("run-{index}-charts");
     Ok(html! {
@@ -102,14 +102,15 @@ fn few(names: &[String]) -> String {
     text
 }
 
-fn drawing(run: &RunData, panel: &Panel<'_>) -> Result<String, Error> {
+/// Phases are named above the first of each column only; their tints go down through all.
+fn drawing(run: &RunData, panel: &Panel<'_>, names: bool) -> Result<String, Error> {
     let options = PlotOptions {
-        theme: Theme::Light,
         // Two stand side by side on a desk.
         width: 600,
         panels: Some(vec![panel.id.to_owned()]),
         heading: false,
-        title: None,
+        names,
+        ..PlotOptions::default()
     };
     Ok(plot::to_svg(&plot::scene(std::slice::from_ref(run), &options)?))
 }
@@ -195,7 +196,7 @@ fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
                         th.num scope="col" { "Peak RAM" } th scope="col" { "End" }
                     } }
                     tbody { @for row in rows.into_iter().take(PROCESS_ROWS) { tr {
-                        th scope="row" { bdi.name { (visible(&row.name, 1_000)) } }
+                        th scope="row" { bdi.name { (visible(row.command.as_deref().unwrap_or(&row.name), 1_000)) } }
                         td.num { (row.pid) }
                         td.num { (row.parent_pid) }
                         td.num { (format::duration(row.start_ns)) }

@@ -2,11 +2,12 @@
 
 use super::axis::{time_marks, value_axis};
 use super::font;
+use super::overlay::{Overlay, Stroke};
 use super::scene::{Anchor, Color, Scene, Shape};
 use super::theme::Palette;
-use crate::data::{PhaseSpan, Point, RunData, Series};
+use crate::data::{PhaseSpan, Point, RunData};
 use crate::format;
-use crate::panels::{Limit, Panel, Role};
+use crate::panels::Limit;
 use jobmeter_model::Unit;
 
 /// Where a panel sits and how much time it spans.
@@ -22,44 +23,6 @@ impl Frame {
     pub(super) fn at(&self, t_ns: u64) -> f32 {
         self.x + (t_ns as f64 / self.end_ns as f64).min(1.0) as f32 * self.width
     }
-}
-
-/// A panel of one run, or the same panel of several.
-pub(super) struct Overlay<'a> {
-    title: &'static str,
-    measure: Unit,
-    lines: Vec<Stroke<'a>>,
-    limits: Vec<Limit>,
-}
-
-struct Stroke<'a> {
-    label: String,
-    series: &'a Series,
-    role: Role,
-}
-
-/// Of several runs only the leading line of each is drawn, in a colour of its own.
-pub(super) fn overlay<'a>(runs: &[RunData], panels: Vec<(usize, Panel<'a>)>) -> Overlay<'a> {
-    let (title, measure) =
-        panels.first().map_or(("", Unit::Plain), |(_, panel)| (panel.title, panel.measure));
-    let several = runs.len() > 1;
-    let mut overlay = Overlay { title, measure, lines: Vec::new(), limits: Vec::new() };
-    for (run, panel) in panels {
-        if several {
-            if let Some(line) = panel.lead() {
-                let role = if run == 0 { Role::Job } else { Role::Other(run - 1) };
-                let label = format::visible(&runs[run].label, 40);
-                overlay.lines.push(Stroke { label, series: line.series, role });
-            }
-        } else {
-            overlay.limits = panel.limits;
-            let shown = panel.lines.into_iter().filter(|line| line.shown);
-            overlay.lines = shown
-                .map(|line| Stroke { label: line.label, series: line.series, role: line.role })
-                .collect();
-        }
-    }
-    overlay
 }
 
 pub(super) fn draw(
@@ -92,7 +55,7 @@ pub(super) fn draw(
     }
     // Context first, the job on top.
     for line in panel.lines.iter().rev() {
-        curve(scene, line, frame, &y_of, palette);
+        curve(scene, line, panel, frame, &y_of, palette);
     }
     limit_lines(scene, panel.measure, near, frame, &y_of, palette);
     for mark in run.map_or(&[][..], |run| &run.marks) {
@@ -147,39 +110,65 @@ pub(super) fn phase_color(palette: &Palette, spans: &[PhaseSpan], name: &str) ->
     palette.series[names.len().saturating_sub(1) % palette.series.len()]
 }
 
-fn curve(scene: &mut Scene, line: &Stroke<'_>, frame: &Frame, y_of: &dyn Fn(f64) -> f32, palette: &Palette) {
-    let color = palette.of(line.role);
-    let mut stretches: Vec<Vec<(f32, f32, Point)>> = Vec::new();
-    let columns = (frame.width / 1.5) as usize;
-    for (t_ns, point) in line.series.thinned(columns) {
-        match point {
-            Some(point) => {
-                let place = (frame.at(t_ns), y_of(point.mean), point);
-                match stretches.last_mut() {
-                    Some(stretch) => stretch.push(place),
-                    None => stretches.push(vec![place]),
-                }
+/// Pixels from which on a step can be seen as one.
+const LEAST_STEP: f32 = 4.0;
+/// Bands of more runs would cover each other.
+const MOST_BANDS: usize = 3;
+
+/// Rates speak of the time before them: their lines are steps.
+fn is_stepped(measure: Unit) -> bool {
+    matches!(measure, Unit::Cores | Unit::BytesPerSecond | Unit::PerSecond | Unit::Ratio)
+}
+
+fn curve(
+    scene: &mut Scene,
+    line: &Stroke<'_>,
+    panel: &Overlay<'_>,
+    frame: &Frame,
+    y_of: &dyn Fn(f64) -> f32,
+    palette: &Palette,
+) {
+    let color = line.ink.color(palette);
+    let mut stretches: Vec<Vec<(f32, Point)>> = vec![Vec::new()];
+    let points = line.series.thinned((frame.width / 1.5) as usize);
+    // Steps of a few pixels would only make the picture larger.
+    let has_steps = is_stepped(panel.measure) && (points.len() as f32) < frame.width / LEAST_STEP;
+    let mut before: Option<f32> = None;
+    for (t_ns, point) in points {
+        let x = frame.at(t_ns);
+        match (point, stretches.last_mut()) {
+            (Some(point), Some(stretch)) => {
+                let begin = before.filter(|_| has_steps);
+                stretch.extend(begin.map(|begin| (begin, point)));
+                stretch.push((x, point));
             }
-            None if stretches.last().is_some_and(|stretch| !stretch.is_empty()) => stretches.push(Vec::new()),
-            None => {}
+            (None, Some(stretch)) if !stretch.is_empty() => stretches.push(Vec::new()),
+            _ => {}
         }
+        before = Some(x);
     }
     stretches.retain(|stretch| !stretch.is_empty());
-    let spread = stretches.iter().filter(|stretch| stretch.iter().any(|(_, _, point)| point.max > point.min));
+    let spread = stretches.iter().filter(|stretch| stretch.iter().any(|(_, point)| point.max > point.min));
     let outlines: Vec<Vec<(f32, f32)>> = spread
         .map(|stretch| {
-            let upper = stretch.iter().map(|(x, _, point)| (*x, y_of(point.max)));
-            let lower = stretch.iter().rev().map(|(x, _, point)| (*x, y_of(point.min)));
+            let upper = stretch.iter().map(|(x, point)| (*x, y_of(point.max)));
+            let lower = stretch.iter().rev().map(|(x, point)| (*x, y_of(point.min)));
             upper.chain(lower).collect()
         })
         .collect();
-    if !outlines.is_empty() && line.role != Role::Bound {
+    let is_dashed = line.ink.is_dashed(palette);
+    if !outlines.is_empty()
+        && panel.has_bands
+        && !is_dashed
+        && (panel.names_lines || panel.lines.len() <= MOST_BANDS)
+    {
         scene.shapes.push(Shape::Areas { outlines, fill: color.alpha(56) });
     }
     let lines = stretches
         .into_iter()
         .map(|stretch| {
-            let mut line: Vec<(f32, f32)> = stretch.into_iter().map(|(x, y, _)| (x, y)).collect();
+            let mut line: Vec<(f32, f32)> =
+                stretch.into_iter().map(|(x, point)| (x, y_of(point.mean))).collect();
             // A single tick is still something to see.
             if let [(x, y)] = line[..] {
                 line.push((x + 2.0, y));
@@ -187,13 +176,8 @@ fn curve(scene: &mut Scene, line: &Stroke<'_>, frame: &Frame, y_of: &dyn Fn(f64)
             line
         })
         .collect();
-    let width = if matches!(line.role, Role::System | Role::Bound) { 1.2 } else { 1.8 };
-    scene.shapes.push(Shape::Lines {
-        stretches: lines,
-        stroke: color,
-        width,
-        dashed: line.role == Role::Bound,
-    });
+    let width = if line.ink.is_thin() { 1.2 } else { 1.8 };
+    scene.shapes.push(Shape::Lines { stretches: lines, stroke: color, width, dashed: is_dashed });
 }
 
 fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame, palette: &Palette) {
@@ -202,7 +186,7 @@ fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame,
     let right = frame.x + frame.width;
     scene.heading((left, y), 12.5, palette.text, panel.title);
     let mut x = left + font::width(panel.title, 12.5, true) + 18.0;
-    for line in &panel.lines {
+    for line in panel.lines.iter().filter(|_| panel.names_lines) {
         let peak =
             line.series.peak.map(|peak| format!(", peak {}", format::measure(panel.measure, peak.value)));
         let text = format!("{}{}", format::visible(&line.label, 40), peak.unwrap_or_default());
@@ -210,7 +194,7 @@ fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame,
         if text.is_empty() {
             return;
         }
-        scene.rect(x, y - 5.0, 11.0, 3.0, palette.of(line.role));
+        scene.rect(x, y - 5.0, 11.0, 3.0, line.ink.color(palette));
         scene.text((x + 15.0, y), 11.0, Anchor::Start, palette.faint, text.clone());
         x += 15.0 + font::width(&text, 11.0, false) + 14.0;
     }

@@ -1,14 +1,15 @@
 //! Arranges heading, phases, panels and the time axis from top to bottom.
 
 use super::axis::time_marks;
-use super::chart::{self, Frame, Overlay};
+use super::chart::{self, Frame};
+use super::overlay::{self, Ink};
 use super::scene::{Anchor, Scene};
 use super::theme::Palette;
 use super::{PlotOptions, font};
+use crate::apart;
 use crate::data::RunData;
 use crate::error::Error;
 use crate::format;
-use crate::panels::{self, Panel};
 
 const MARGIN: f32 = 16.0;
 const AXIS_WIDTH: f32 = 74.0;
@@ -31,7 +32,7 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
         description: format::visible(&first.summary.verdict.text, 400),
         shapes: Vec::new(),
     };
-    let panels = chosen(runs, options)?;
+    let panels = overlay::chosen(runs, options)?;
     let end_ns = runs.iter().map(RunData::end_ns).max().unwrap_or(0).max(1);
     let mut y = MARGIN;
     match options.title.as_deref() {
@@ -49,7 +50,10 @@ pub(super) fn scene(runs: &[RunData], options: &PlotOptions) -> Result<Scene, Er
     let frame =
         |y: f32| Frame { x: AXIS_WIDTH, y, width: width - AXIS_WIDTH - MARGIN, height: PANEL_HEIGHT, end_ns };
     let single = (runs.len() == 1).then_some(first);
-    if let Some(run) = single {
+    if single.is_none() {
+        y = run_names(&mut scene, runs, palette, y);
+    }
+    if let Some(run) = single.filter(|_| options.names) {
         y = phase_strip(&mut scene, run, &frame(y), palette);
         y = mark_names(&mut scene, run, &frame(y), palette);
     }
@@ -81,34 +85,22 @@ fn title(runs: &[RunData]) -> String {
     format!("jobmeter: {}", labels.join(", "))
 }
 
-/// The panels of one run with its lines, or of several runs with one line each.
-fn chosen<'a>(runs: &'a [RunData], options: &PlotOptions) -> Result<Vec<Overlay<'a>>, Error> {
-    let wanted: Vec<&str> = match &options.panels {
-        Some(ids) => ids.iter().map(String::as_str).collect(),
-        None => panels::DEFAULT_PLOT.to_vec(),
-    };
-    if let Some(asked) = wanted.iter().find(|id| !panels::known_ids().any(|known| known == **id)) {
-        let known = panels::known_ids().collect::<Vec<_>>().join(", ");
-        return Err(Error::UnknownPanel { asked: (*asked).to_owned(), known });
-    }
-    // Who asks for a panel gets it, also when nothing happened in it.
-    let of = if options.panels.is_some() { panels::measured } else { panels::panels };
-    let mut all: Vec<Vec<Panel<'a>>> = runs.iter().map(of).collect();
-    let mut chosen = Vec::new();
-    for id in wanted {
-        let of_runs: Vec<(usize, Panel<'a>)> = all
-            .iter_mut()
-            .enumerate()
-            .filter_map(|(run, panels)| {
-                let at = panels.iter().position(|panel| panel.id == id)?;
-                Some((run, panels.remove(at)))
-            })
-            .collect();
-        if !of_runs.is_empty() {
-            chosen.push(chart::overlay(runs, of_runs));
+/// Each run with its colour, on as many lines as they need.
+fn run_names(scene: &mut Scene, runs: &[RunData], palette: &Palette, y: f32) -> f32 {
+    let right = scene.width - MARGIN;
+    let (mut x, mut y) = (MARGIN, y + 20.0);
+    for (place, name) in apart::names(runs).iter().enumerate() {
+        let name = font::fit(name, 11.0, false, right - MARGIN - 26.0);
+        let width = 26.0 + font::width(&name, 11.0, false);
+        if x > MARGIN && x + width > right {
+            (x, y) = (MARGIN, y + 17.0);
         }
+        let ink = Ink::Run(place);
+        scene.segment((x, y - 3.5), (x + 20.0, y - 3.5), ink.color(palette), 3.0, ink.is_dashed(palette));
+        scene.text((x + 26.0, y), 11.0, Anchor::Start, palette.text, name);
+        x += width + 18.0;
     }
-    Ok(chosen)
+    y
 }
 
 fn heading(scene: &mut Scene, runs: &[RunData], palette: &Palette, y: f32) -> f32 {

@@ -6,6 +6,7 @@ mod chart;
 #[cfg_attr(not(feature = "png"), allow(dead_code, unused_imports, reason = "only PNG paints outlines"))]
 mod font;
 mod layout;
+mod overlay;
 mod pdf;
 #[cfg(feature = "png")]
 mod png;
@@ -31,11 +32,26 @@ pub struct PlotOptions {
     pub heading: bool,
     /// The heading in the user's words, in place of that line; an empty one leaves it out.
     pub title: Option<String>,
+    /// Words of the names of the lines to draw (`main`, `gpu 1`); `None` for those that are usually shown.
+    pub series: Option<Vec<String>>,
+    /// Whether the names of phases and marks stand above the charts.
+    pub names: bool,
+    /// Whether limits, and bands from the lowest to the highest value, are drawn.
+    pub bounds: bool,
 }
 
 impl Default for PlotOptions {
     fn default() -> PlotOptions {
-        PlotOptions { theme: Theme::Light, width: 1000, panels: None, heading: true, title: None }
+        PlotOptions {
+            theme: Theme::Light,
+            width: 1000,
+            panels: None,
+            heading: true,
+            title: None,
+            series: None,
+            names: true,
+            bounds: true,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writes a scene as SVG without scripts, styles or references: it may be inlined into a page under a strict
 //! content-security policy.
 
+use super::font;
 use super::scene::{Anchor, Color, Scene, Shape};
 use jobmeter_model::text::xml;
 use std::fmt::Write;
@@ -49,10 +50,11 @@ fn draw(out: &mut String, shape: &Shape) {
         }
         Shape::Text { x, y, size, bold, anchor, fill, text } => write!(
             out,
-            "<text x=\"{}\" y=\"{}\" font-size=\"{}\"{}{}{}>{}</text>",
+            "<text x=\"{}\" y=\"{}\" font-size=\"{}\"{}{}{}{}>{}</text>",
             number(*x),
             number(*y),
             number(*size),
+            length(text, *size, *bold),
             if *bold { " font-weight=\"700\"" } else { "" },
             match anchor {
                 Anchor::Start => "",
@@ -63,6 +65,15 @@ fn draw(out: &mut String, shape: &Shape) {
             xml(text)
         ),
     };
+}
+
+/// The viewer's font may be wider than the one the layout was made for: text keeps the length that it was given. Other
+/// scripts may not be in our font, so their lengths are the viewer's.
+fn length(text: &str, size: f32, bold: bool) -> String {
+    if text.len() < 2 || !text.is_ascii() {
+        return String::new();
+    }
+    format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", number(font::width(text, size, bold)))
 }
 
 fn path(stretches: &[Vec<(f32, f32)>], closed: bool) -> String {

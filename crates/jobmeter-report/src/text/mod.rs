@@ -14,10 +14,12 @@ mod tree;
 mod units;
 
 pub use brief::{Beside, Screen, brief, is_advised, speaks_utf8};
+pub(crate) use brief::{FirstScreen, only_bound};
 pub use markdown::markdown;
 pub use phases::phases;
 pub use processes::{ProcessLine, processes};
 pub use style::{Color, Style};
+pub(crate) use timeline::course;
 pub use timeline::{TimelineRow, timeline, timeline_rows};
 pub use tree::process_tree;
 pub use units::Units;

@@ -75,6 +75,13 @@ pub(super) fn strip(run: &RunData, metric: Metric, cells: usize) -> Option<Strin
     Some(sparkline(&spread(series, run.end_ns().max(1), cells.max(1)), peak))
 }
 
+/// The same as numbers: the highest value of each cell, `None` before anything was known; empty where nothing was recorded.
+pub(crate) fn course(run: &RunData, metric: Metric, cells: usize) -> Vec<Option<f64>> {
+    let column = Column::of(Scope::Combined, metric);
+    let series = run.series.iter().find(|series| series.column == column && series.peak.is_some());
+    series.map_or(Vec::new(), |series| spread(series, run.end_ns().max(1), cells.max(1)))
+}
+
 /// The whole picture, newline at the end. `width` is that of the terminal.
 pub fn timeline(run: &RunData, width: usize, style: Style) -> String {
     let cells = width.saturating_sub(LABEL_WIDTH + 2 + PEAK_WIDTH).clamp(10, 400);

@@ -7,10 +7,12 @@ mod rows;
 
 pub(in crate::text) use headline::{command, headline};
 pub use layout::{Screen, speaks_utf8};
+pub(crate) use rows::only_bound;
 pub(in crate::text) use rows::rows;
 
 use super::style::Style;
 use super::timeline::strip;
+use super::units::Units;
 use crate::data::RunData;
 use jobmeter_insight::advice::Advice;
 use jobmeter_model::text::printable;
@@ -32,13 +34,32 @@ pub struct Beside<'a> {
     pub run: Option<&'a str>,
 }
 
+/// The words of the first screen, for another medium than lines of text.
+pub(crate) struct FirstScreen {
+    /// Escaped for a terminal, not for HTML; so is the command.
+    pub(crate) headline: String,
+    pub(crate) command: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl FirstScreen {
+    pub(crate) fn of(summary: &Summary, units: Units) -> FirstScreen {
+        let headline = headline(summary, units);
+        FirstScreen {
+            headline: format!("{} {}", headline.name, headline.text),
+            command: command(summary),
+            rows: rows(summary, units),
+        }
+    }
+}
+
 /// One line: a label, the figure people look for, and what belongs to it.
-pub(in crate::text) struct Row {
-    pub(in crate::text) label: String,
-    pub(in crate::text) value: String,
-    pub(in crate::text) detail: String,
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    pub(crate) detail: String,
     /// The metric whose course stands at the right.
-    pub(in crate::text) course: Option<Metric>,
+    pub(crate) course: Option<Metric>,
 }
 
 /// The whole screen, newline at the end. No line is wider than the screen.

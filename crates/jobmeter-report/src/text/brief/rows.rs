@@ -61,14 +61,9 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
     let Some(bytes) = figure.as_f64() else {
         // It ended before it could be read; what it cannot have exceeded is still worth knowing.
-        return Some(at_most(figure.upper?.as_f64(), units));
+        return Some(at_most(two_digits(figure.upper?.as_f64()), units));
     };
-    let doubt = doubt(figure, bytes, units);
-    if let Some(upper) = figure.upper.map(|upper| upper.as_f64())
-        && figure.quality != Quality::Exact
-        && doubt.is_none()
-        && upper > bytes * FAR_APART
-    {
+    if let Some(upper) = only_bound(figure) {
         return Some(at_most(upper, units));
     }
     let value = format!("{} peak", units.ram(bytes as u64));
@@ -87,7 +82,7 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
         }
         _ => {}
     }
-    parts.extend(doubt);
+    parts.extend(doubt(figure, bytes, units));
     let swap = summary.combined.whole(Metric::SwapBytes, Stat::Max).filter(|swap| *swap > 0);
     parts.extend(swap.map(|swap| format!("swap {}", units.ram(swap))));
     Some(row("Memory", value, parts.join(", "), Some(Metric::RssBytes)))
@@ -95,8 +90,15 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
 
 /// The row of a peak of which only the bound is worth telling.
 fn at_most(upper: f64, units: Units) -> Row {
-    let most = units.ram(two_digits(upper) as u64);
+    let most = units.ram(upper as u64);
     row("Memory", format!("at most {most}"), String::new(), None)
+}
+
+/// The bound, rounded up, of a small peak that is too far below it to tell anything by itself.
+pub(crate) fn only_bound(figure: &Figure) -> Option<f64> {
+    let (bytes, upper) = (figure.as_f64()?, figure.upper?.as_f64());
+    let is_small = upper <= bytes + DOUBT_BYTES;
+    (figure.quality != Quality::Exact && is_small && upper > bytes * FAR_APART).then(|| two_digits(upper))
 }
 
 /// One bound, rounded up, where it is far enough from the figure to matter.
