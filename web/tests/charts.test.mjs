@@ -116,7 +116,7 @@ test('thousands of processes stay usable', () => onPage(browser, 'sample.html', 
   const frame = await box.boundingBox();
   assert.ok(frame);
   await page.mouse.move(frame.x + 600, frame.y + 8);
-  assert.match(await page.locator('#run-0 .gantt .readout').textContent() ?? '', /^python · PID 4242 of 1 · from 0 s · for 1 h 00 min · CPU 1 h 00 min · peak 50\.3 MB · exit 0$/);
+  assert.match(await page.locator('#run-0 .gantt .readout').textContent() ?? '', /^python train\.py --epochs 5 .* · PID 4242 of 1 · from 0 s · for 1 h 00 min · CPU 1 h 00 min · peak 50\.3 MB · exit 0$/);
   await page.getByRole('button', { name: 'One row each' }).click();
   assert.equal(await box.evaluate((node) => node.scrollHeight), 3001 * 17);
   const canvas = page.locator('#run-0 .gantt canvas');
@@ -140,7 +140,7 @@ test('the tree of processes folds', () => onPage(browser, 'short.html', async (p
   assert.equal(await rows(), 41);
   await box.click({ position: { x: 20, y: 8 } });
   assert.equal(await rows(), 1, 'the first process has all the others below it');
-  assert.match(await page.locator('#live').textContent() ?? '', /^python: 40 descendants hidden$/);
+  assert.match(await page.locator('#live').textContent() ?? '', /^python train\.py .*: 40 descendants hidden$/);
   await box.focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');

@@ -35,15 +35,19 @@ pub fn show_seconds(seconds: f64) -> String {
     format(seconds * 1e9, Unit::Nanos, Style::Full)
 }
 
-/// Money with as many digits as it needs: `0.0034 USD`, `12.50 EUR`.
+/// Money as people write it: `12.50 EUR`, `0.12 USD`, `0.0053 EUR`; a hundredth of a cent is the least that is told.
 pub fn show_money(amount: f64, currency: &str) -> String {
-    let digits = match amount.abs() {
-        a if a >= 100.0 => 0,
-        a if a >= 1.0 => 2,
-        a if a >= 0.01 => 4,
-        _ => 6,
-    };
-    format!("{amount:.digits$} {currency}")
+    match amount.abs() {
+        0.0 => format!("0 {currency}"),
+        least if least < 0.0001 => format!("less than 0.0001 {currency}"),
+        small if small < 1.0 => {
+            let text = format!("{amount:.4}");
+            let shown = text.strip_suffix("00").unwrap_or(&text);
+            format!("{shown} {currency}")
+        }
+        some if some < 100.0 => format!("{amount:.2} {currency}"),
+        _ => format!("{amount:.0} {currency}"),
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +69,16 @@ mod tests {
         assert_eq!(show_capacity(16 * GIB), "16 GiB");
         assert_eq!(show_seconds(4.26), "4.26 s");
         assert_eq!(show_seconds(12_600.0), "3 h 30 min");
-        assert_eq!(show_money(0.00345, "USD"), "0.003450 USD");
+        for (amount, text) in [
+            (0.0, "0 EUR"),
+            (0.000_004, "less than 0.0001 EUR"),
+            (0.0053, "0.0053 EUR"),
+            (0.12, "0.12 EUR"),
+            (0.123_456, "0.1235 EUR"),
+            (12.5, "12.50 EUR"),
+            (1234.5, "1234 EUR"),
+        ] {
+            assert_eq!(show_money(amount, "EUR"), text);
+        }
     }
 }

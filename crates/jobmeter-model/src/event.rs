@@ -108,6 +108,10 @@ pub const NODE_RECORDER_NOTE: &str = "node_recorder";
 /// a [`crate::job::StoreTime`].
 pub const STORE_TIME_NOTE: &str = "store_time";
 
+/// Key of the note that tells the command line of a process: its `pid`, its `start_ticks` and the `words`. Hostile text,
+/// secrets replaced where the record replaces them.
+pub const COMMAND_NOTE: &str = "process_command";
+
 /// What a mark marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,6 +8,7 @@ use crate::lane::usual_quantum;
 use crate::redact;
 use crate::tick::TickCodec;
 use crate::varint;
+use jobmeter_model::event::COMMAND_NOTE;
 use jobmeter_model::{Column, Event, RunInfo, Summary, WarningKind};
 use serde::Serialize;
 
@@ -80,6 +81,11 @@ impl Encoder {
                     &Event::Mark { t_ns: *t_ns, name, kind: *kind, pid: *pid, tid: *tid },
                 );
             }
+            Event::Note { t_ns, key, value } if self.redacts && key == COMMAND_NOTE => {
+                let mut value = value.clone();
+                redact_words(&mut value);
+                encode_event(&mut self.scratch, &Event::Note { t_ns: *t_ns, key: key.clone(), value });
+            }
             event => encode_event(&mut self.scratch, event),
         }
         if self.scratch.len() >= MAX_FRAME {
@@ -138,4 +144,11 @@ fn put_json<T: Serialize>(out: &mut Vec<u8>, kind: FrameKind, value: &T) -> Resu
     }
     frame::put(out, kind, &json);
     Ok(())
+}
+
+/// Secrets among the words of a command line are replaced.
+fn redact_words(value: &mut serde_json::Value) {
+    let Some(words) = value.get_mut("words").and_then(serde_json::Value::as_array_mut) else { return };
+    let plain: Vec<String> = words.iter().filter_map(|word| Some(word.as_str()?.to_owned())).collect();
+    *words = redact::argv(&plain).into_iter().map(Into::into).collect();
 }

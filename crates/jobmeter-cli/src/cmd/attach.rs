@@ -10,6 +10,7 @@ use jobmeter_engine::linux::cgroup::{Membership, watched};
 use jobmeter_engine::linux::containers::group_of_container;
 use jobmeter_engine::linux::proc::root::ProcRoot;
 use jobmeter_engine::run::attach::{self, GroupTarget, Watch};
+use jobmeter_engine::run::commands::Commands;
 use jobmeter_engine::run::limits::job_limits;
 use jobmeter_model::units::parse_duration_ns;
 use jobmeter_model::{Mode, WarningKind};
@@ -116,7 +117,7 @@ pub(crate) fn main(mut args: AttachArgs) -> Result<u8, String> {
     let gpus = args.measure.gpu.start(GpuJob::Attached(pid));
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
-        watch.meter.add_sink(Box::new(record.writer.clone()));
+        watch.meter.add_sink(Box::new(Commands::new(record.writer.clone())));
     }
     if let Some(text) = trouble {
         watch.meter.warn(WarningKind::Record, text);

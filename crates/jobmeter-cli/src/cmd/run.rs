@@ -8,6 +8,7 @@ use super::notify::Notice;
 use crate::config::Settings;
 use crate::platform::leave::{self, Ending};
 use crate::say::say;
+use jobmeter_engine::run::commands::Commands;
 use jobmeter_engine::run::job::{Job, LaunchError, RunOptions};
 use jobmeter_engine::run::spawn::SpawnError;
 use jobmeter_engine::run::supervise::Supervisor;
@@ -185,7 +186,7 @@ fn measure(args: &RunArgs, command: &[OsString], job: &mut Job) -> Result<u8, Sp
     let (record, trouble) = args.measure.open_record(&info);
     if let Some(record) = &record {
         record.carrier_pid().into_iter().for_each(|pid| supervisor.meter.exclude(pid));
-        supervisor.meter.add_sink(Box::new(record.writer.clone()));
+        supervisor.meter.add_sink(Box::new(Commands::new(record.writer.clone())));
     }
     if let Some(text) = trouble {
         supervisor.meter.warn(WarningKind::Record, text);

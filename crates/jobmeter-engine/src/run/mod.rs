@@ -3,6 +3,7 @@
 
 pub mod attach;
 pub(crate) mod cadence;
+pub mod commands;
 pub mod fork_fresh;
 pub mod job;
 pub mod limits;

@@ -2,6 +2,7 @@
 
 use crate::data::{PointMark, ProcessRow};
 use crate::format;
+use jobmeter_model::event::COMMAND_NOTE;
 use jobmeter_model::{Event, MarkKind, Metric, ProcessId, Stat, Summary};
 use std::collections::HashMap;
 
@@ -54,7 +55,20 @@ impl EventLog {
             Event::Mark { t_ns, name, kind: MarkKind::Point, .. } if self.marks.len() < MAX_MARKS => {
                 self.marks.push(PointMark { t_ns: *t_ns, name: name.clone() });
             }
+            Event::Note { key, value, .. } if key == COMMAND_NOTE => self.take_command(value),
             Event::Mark { .. } | Event::Warning { .. } | Event::Settle { .. } | Event::Note { .. } => {}
+        }
+    }
+
+    fn take_command(&mut self, note: &serde_json::Value) {
+        let number = |key: &str| note.get(key).and_then(serde_json::Value::as_u64);
+        let id = number("pid").and_then(|pid| i32::try_from(pid).ok()).zip(number("start_ticks"));
+        let Some((pid, start_ticks)) = id else { return };
+        let words = note.get("words").and_then(serde_json::Value::as_array);
+        let words: Vec<String> =
+            words.into_iter().flatten().filter_map(|word| Some(word.as_str()?.to_owned())).collect();
+        if let Some(row) = self.alive.get_mut(&ProcessId { pid, start_ticks }).filter(|_| !words.is_empty()) {
+            row.command = Some(format::command_line(&words));
         }
     }
 

@@ -125,7 +125,7 @@ pub(super) fn cards(run: &RunData) -> Markup {
     add(&mut tiles, "Peak memory", job, (Metric::RssBytes, Stat::Max), "", memory_note(run));
     if let Some(memory) = tiles.last_mut().filter(|tile| tile.title == "Peak memory") {
         memory.at_most =
-            text::only_bound(&memory.figure).map(|bytes| format!("at most {}", format::bytes(bytes as u64)));
+            text::only_bound(&run.summary).map(|bytes| format!("at most {}", format::bytes(bytes as u64)));
     }
     add(&mut tiles, "CPU time", job, (Metric::CpuNs, Stat::Total), "", cores_note(run));
     let gpu_note = pair(job, "", (Metric::GpuMemoryBytes, Stat::Max), " of GPU memory at most");

@@ -27,6 +27,14 @@ class Gantt {
     /** The processes of each row that is shown, and the row of each process; -1 where it is not shown. @type {number[][]} */
     this.rows = [];
     this.row_of = new Int32Array(processes.pid.length);
+    /** @type {Map<string, number>} */
+    const programs = new Map();
+    /** The colour of each name: that of its program. */
+    this.tints = processes.names.map((name) => {
+      const program = programOf(name);
+      if (!programs.has(program)) programs.set(program, programs.size);
+      return (programs.get(program) ?? 0) % 6;
+    });
     this.layout = this.lay();
     this.arrange();
     host.append(this.tools(), this.readout, this.box);
@@ -50,8 +58,8 @@ class Gantt {
     const tools = element('div', 'gantt-tools');
     const filter = element('input', 'filter');
     filter.type = 'search';
-    filter.placeholder = 'Find by name or PID';
-    filter.setAttribute('aria-label', 'Show only processes of this name or PID');
+    filter.placeholder = 'Find by command or PID';
+    filter.setAttribute('aria-label', 'Show only processes with this in their command line, or of this PID');
     filter.addEventListener('input', () => {
       this.wanted = filter.value.toLowerCase();
       this.refresh();
@@ -180,7 +188,7 @@ class Gantt {
     context.fillStyle = color('faint');
     const indent = Math.min(this.layout.depth[index], 5) * 6;
     const mark = this.layout.children[index] === 0 || this.wanted ? '' : this.folded.has(index) ? '▸ ' : '▾ ';
-    clippedText(context, `${mark}${this.nameOf(index).slice(0, 40)}`, indent, y, AXIS_WIDTH - 4 - indent);
+    clippedText(context, `${mark}${withoutFolder(this.nameOf(index)).slice(0, 40)}`, indent, y, AXIS_WIDTH - 4 - indent);
   }
 
   /**
@@ -192,13 +200,13 @@ class Gantt {
    */
   bar(context, index, x, width, y) {
     const { name, status } = this.processes;
-    const tint = (status[index] ?? 0) > 0 ? color('bad') : color(`c${name[index] % 6}`);
+    const tint = (status[index] ?? 0) > 0 ? color('bad') : color(`c${this.tints[name[index]]}`);
     context.fillStyle = faded(tint, index === this.chosen ? 0.8 : 0.42);
     context.fillRect(x, y + 2, width, GANTT_ROW - 4);
     if (width < 40) return;
     context.fillStyle = color('text');
     const hidden = this.folded.has(index) && !this.packed ? ` + ${this.layout.children[index]}` : '';
-    clippedText(context, `${this.nameOf(index).slice(0, 60)}${hidden}`, x + 5, y, width - 8);
+    clippedText(context, `${withoutFolder(this.nameOf(index)).slice(0, 200)}${hidden}`, x + 5, y, width - 8);
   }
 
   /** @param {MouseEvent} event */
@@ -239,7 +247,7 @@ class Gantt {
     const [from, to] = this.ends(index);
     const [label, cpu, rss, code] = [this.nameOf(index), cpu_us[index], rss_kib[index], status[index]];
     const parts = [
-      label.length > 80 ? `${label.slice(0, 80)}…` : label,
+      label.length > 160 ? `${label.slice(0, 160)}…` : label,
       `PID ${pid[index]} of ${parent[index]}`,
       `from ${moment(from)}`,
       life_us[index] === null ? 'still running' : `for ${duration(to - from)}`,
@@ -273,6 +281,19 @@ class Gantt {
     else return;
     event.preventDefault();
   }
+}
+
+/**
+ * A command line as a person says it: `python train.py`, not `/usr/bin/python train.py`.
+ * @param {string} command
+ */
+function withoutFolder(command) {
+  return command.replace(/^[^\s']*\//, '');
+}
+
+/** @param {string} command */
+function programOf(command) {
+  return withoutFolder(command).split(' ', 1)[0];
 }
 
 /**

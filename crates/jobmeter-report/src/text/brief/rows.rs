@@ -15,8 +15,10 @@ const MOST_GPUS: usize = 4;
 const DOUBT_SHARE: f64 = 1.1;
 /// Less than this changes nobody's mind, whatever its share.
 const DOUBT_BYTES: f64 = 32e6;
-/// A peak this far below its bound tells next to nothing: a job of a millisecond is looked at once, at its start.
+/// A bound this many times the figure is told whatever its size.
 const FAR_APART: f64 = 2.0;
+/// A shorter job is looked at a few times only.
+const MOMENT_NS: u64 = 200_000_000;
 
 pub(in crate::text) fn rows(summary: &Summary, units: Units) -> Vec<Row> {
     let combined = &summary.combined;
@@ -63,7 +65,7 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
         // It ended before it could be read; what it cannot have exceeded is still worth knowing.
         return Some(at_most(two_digits(figure.upper?.as_f64()), units));
     };
-    if let Some(upper) = only_bound(figure) {
+    if let Some(upper) = only_bound(summary) {
         return Some(at_most(upper, units));
     }
     let value = format!("{} peak", units.ram(bytes as u64));
@@ -94,11 +96,13 @@ fn at_most(upper: f64, units: Units) -> Row {
     row("Memory", format!("at most {most}"), String::new(), None)
 }
 
-/// The bound, rounded up, of a small peak that is too far below it to tell anything by itself.
-pub(crate) fn only_bound(figure: &Figure) -> Option<f64> {
+/// The bound of the peak memory, rounded up, where the sampled value tells nothing by itself: a job of a moment is looked
+/// at once or twice, perhaps before it has read its libraries.
+pub(crate) fn only_bound(summary: &Summary) -> Option<f64> {
+    let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
     let (bytes, upper) = (figure.as_f64()?, figure.upper?.as_f64());
-    let is_small = upper <= bytes + DOUBT_BYTES;
-    (figure.quality != Quality::Exact && is_small && upper > bytes * FAR_APART).then(|| two_digits(upper))
+    let is_short = summary.run.wall_ns.is_some_and(|ns| ns < MOMENT_NS);
+    (is_short && figure.quality != Quality::Exact && upper > bytes * FAR_APART).then(|| two_digits(upper))
 }
 
 /// One bound, rounded up, where it is far enough from the figure to matter.
@@ -109,7 +113,8 @@ fn doubt(figure: &Figure, bytes: f64, units: Units) -> Option<String> {
     match figure.upper {
         Some(upper) => {
             let upper = upper.as_f64();
-            let matters = upper > bytes * DOUBT_SHARE && upper > bytes + DOUBT_BYTES;
+            let is_large = upper > bytes * DOUBT_SHARE && upper > bytes + DOUBT_BYTES;
+            let matters = is_large || upper > bytes * FAR_APART;
             matters.then(|| format!("perhaps up to {}", units.ram(two_digits(upper) as u64)))
         }
         None if figure.quality == Quality::LowerBound => Some("perhaps more".to_owned()),
