@@ -23,7 +23,9 @@ pub(crate) fn runs(
         let all = load::all(selector)?.into_iter();
         recorded.extend(all.map(|(run, job)| (run.watched(busy.progress(), 1), job)));
     }
-    let runs = recorded.into_iter().map(|(recorded, job)| RunData { job: job.map(Arc::new), ..reduced(recorded, &phases) });
+    let runs = recorded
+        .into_iter()
+        .map(|(recorded, job)| RunData { job: job.map(Arc::new), ..reduced(recorded, &phases) });
     let runs = runs.collect();
     phases.finish()?;
     Ok(runs)

@@ -3,7 +3,7 @@
 //! They stand beside the measurement: a process is asked once, by a tick after it has lived for a while, so that a storm of
 //! short processes costs nothing. Whatever fails leaves the command line out.
 
-use crate::linux::{proc, sys};
+use crate::linux::proc::root::ProcRoot;
 use jobmeter_model::event::COMMAND_NOTE;
 use jobmeter_model::{Column, Event, ProcessId, Sink};
 use serde_json::json;
@@ -28,6 +28,7 @@ pub struct Commands<S> {
 }
 
 impl<S: Sink> Commands<S> {
+    /// In front of `inner`.
     pub fn new(inner: S) -> Commands<S> {
         Commands { inner, waiting: VecDeque::new(), left_bytes: MOST_BYTES }
     }
@@ -51,7 +52,8 @@ impl<S: Sink> Commands<S> {
 
 /// The words of a process that is still the one we mean; `None` for a zombie and a thread of the kernel.
 fn command_of(id: ProcessId, buffer: &mut [u8]) -> Option<Vec<String>> {
-    let bytes = sys::read_proc(id.pid, "cmdline", buffer).ok().filter(|bytes| !bytes.is_empty())?;
+    let count = ProcRoot::KERNEL.read(id.pid, "cmdline", buffer).ok().filter(|count| *count > 0)?;
+    let bytes = &buffer[..count];
     let is_cut = bytes.len() == BUFFER_BYTES;
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
     let mut words: Vec<String> =
@@ -61,7 +63,7 @@ fn command_of(id: ProcessId, buffer: &mut [u8]) -> Option<Vec<String>> {
         words.pop();
         words.push("…".to_owned());
     }
-    let stat = sys::read_proc(id.pid, "stat", buffer).ok().and_then(proc::stat::parse)?;
+    let stat = ProcRoot::KERNEL.stat(id.pid, buffer)?;
     (stat.start_ticks == id.start_ticks).then_some(words)
 }
 
@@ -108,9 +110,7 @@ mod tests {
     #[test]
     fn a_process_is_asked_once_after_a_while_and_only_the_one_that_is_meant() {
         let pid = std::process::id() as i32;
-        let mut buffer = [0; BUFFER_BYTES];
-        let stat =
-            sys::read_proc(pid, "stat", &mut buffer).ok().and_then(proc::stat::parse).expect("our own stat");
+        let stat = ProcRoot::KERNEL.stat(pid, &mut [0; BUFFER_BYTES]).expect("our own stat");
         let own = ProcessId { pid, start_ticks: stat.start_ticks };
         let other = ProcessId { pid, start_ticks: stat.start_ticks + 1 };
         let mut commands = Commands::new(Notes::default());

@@ -170,7 +170,7 @@ fn show(tile: &Tile) -> Markup {
             @if let Some(note) = &tile.note { p.tile-note { (note) } }
             p.tile-quality { span.quality.(class) { (word) }
                 @if let Some(bound) = figures::bound(tile.unit, &tile.figure).filter(|_| tile.at_most.is_none()) { " " span.bounds { (bound) } } }
-            @if let Some(reason) = &tile.figure.reason { p.tile-reason { (visible(reason, 300)) } }
+            @if let Some(reason) = tile.figure.reason.as_ref().filter(|_| tile.figure.value.is_none()) { p.tile-reason { (visible(reason, 300)) } }
         }
     }
 }
