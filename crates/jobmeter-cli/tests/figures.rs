@@ -38,7 +38,8 @@ fn every_key_of_the_stored_summaries_is_read_back() {
     for path in summaries {
         let text = std::fs::read_to_string(&path).expect("a golden file");
         let summary: Value = serde_json::from_str(text.split("--- ").next().expect("JSON")).expect("JSON");
-        for scope in Scope::ALL {
+        // None of them had a container.
+        for scope in Scope::MEASURED {
             hold(scope, None, &summary[scope.key()], &mut count);
         }
         for kind in EntityKind::ALL {
