@@ -89,7 +89,7 @@ fn boots(runs: &[RankRun]) -> Option<Vec<&str>> {
 }
 
 /// By boot: the offset of its clock from that of the server that all of them name.
-fn offsets<'runs>(runs: &'runs [RankRun]) -> Option<Vec<(&'runs str, Offset)>> {
+fn offsets(runs: &[RankRun]) -> Option<Vec<(&str, Offset)>> {
     let mut offsets: Vec<(&str, Offset)> = Vec::new();
     let mut server = None;
     for run in runs {

@@ -90,10 +90,13 @@ fn settle(combined: &mut Figures, runs: &[RankRun], missing: &[u32]) {
     }
 }
 
+/// A metric, its split over the ranks of a node, and how that was made.
+type Share = (Metric, fn(&Energy) -> &Vec<f64>, &'static str);
+
 /// The job's energy is the sum over nodes of what its ranks used there.
 fn energy(combined: &mut Figures, nodes: &[Node]) {
     let mut all_uj = None;
-    let lists: [(Metric, fn(&Energy) -> &Vec<f64>, &str); 3] = [
+    let lists: [Share; 3] = [
         (
             ENERGY[0],
             |energy| &energy.machine_uj[0],
