@@ -136,17 +136,16 @@ impl MemoryAccount {
     /// `[main, descendants, combined]` at this tick.
     pub(crate) fn take(&mut self, readings: &[MemoryReading]) -> [Resident; 3] {
         let all: [Sums; 3] = over_scopes(readings, Sums::take);
-        let unions = self.estimate(&all);
+        let mut unions = self.estimate(&all);
+        // The scopes are estimated apart; together they still cannot exceed their sum.
+        let both_bytes = unions[MAIN].total_bytes + unions[DESCENDANTS].total_bytes;
+        unions[COMBINED].total_bytes = unions[COMBINED].total_bytes.min(both_bytes);
         let mut result = [Resident::default(); 3];
         for (index, resident) in result.iter_mut().enumerate() {
-            *resident = Resident::of(unions[index], all[index].rss_bytes, u64::MAX);
-        }
-        // The scopes are estimated apart; together they still cannot exceed their sum.
-        let both_bytes = result[MAIN].total_bytes + result[DESCENDANTS].total_bytes;
-        result[COMBINED] = Resident::of(unions[COMBINED], all[COMBINED].rss_bytes, both_bytes);
-        for (index, resident) in result.iter().enumerate() {
-            self.best_bytes[index] = self.best_bytes[index].max(resident.total_bytes);
+            self.best_bytes[index] = self.best_bytes[index].max(unions[index].total_bytes);
             self.proven_bytes[index] = self.proven_bytes[index].max(all[index].proven_bytes());
+            // The summary states what was proven as the peak: no row is above it.
+            *resident = Resident::of(unions[index], all[index].rss_bytes, self.proven_bytes[index]);
         }
         result
     }

@@ -47,6 +47,14 @@ pub(crate) fn mapped_by_faults_bytes(faults: u64, huge_bytes: u64) -> u64 {
     faults.saturating_mul(FAULT_AROUND_BYTES).saturating_add(huge_bytes)
 }
 
+/// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.
+const LOOSE_BYTES: u64 = 1 << 20;
+
+/// Whether a bound by many faults says little beside the mark that was read.
+pub(crate) fn is_loose(at_most_bytes: u64, mark_bytes: u64) -> bool {
+    at_most_bytes > mark_bytes / 8 * 9 + LOOSE_BYTES
+}
+
 /// A process that lives at a full tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Living {
@@ -65,6 +73,8 @@ pub(crate) struct Living {
     pub max_file_bytes: u64,
     /// The kernel's high-water mark, read at this tick or unchanged since it was read.
     pub mark_bytes: u64,
+    /// The most that it can have held since the full tick before as another program, of which the mark does not tell.
+    pub before_exec_bytes: u64,
     /// Page faults of its own: since its fork, and since the full tick before.
     pub faults: u64,
     pub faults_since: u64,
@@ -76,6 +86,7 @@ impl Living {
     fn at_most(&self, huge: Huge) -> Parts {
         let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
         let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
+        let rss_bytes = rss_bytes.max(self.before_exec_bytes);
         if !self.is_copy {
             return Parts::of(rss_bytes, self.min_file_bytes);
         }
@@ -85,6 +96,16 @@ impl Living {
             .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes) }
+    }
+
+    /// Its bound as another program where that is far above its mark: the largest mark of all may turn out to be less.
+    pub(crate) fn as_loose(&self) -> Option<Ended> {
+        let is_loose = is_loose(self.before_exec_bytes, self.mark_bytes);
+        is_loose.then(|| Ended {
+            is_loose,
+            is_main: self.is_main,
+            ..Ended::at_unknown_times(Some(Parts::of(self.before_exec_bytes, 0)))
+        })
     }
 
     /// Inherited memory that its parent may have given up since: `parent_anon_bytes` is what the parent still has.
@@ -110,12 +131,14 @@ pub(crate) struct Ended {
     pub end_ns: u64,
     /// The most that it held, where a mark or its faults tell.
     pub at_most: Option<Parts>,
+    /// That rests on many page faults and says little: the largest mark of all may turn out to be less.
+    pub is_loose: bool,
     pub is_main: bool,
 }
 
 impl Ended {
     pub(crate) fn at_unknown_times(at_most: Option<Parts>) -> Ended {
-        Ended { fork_ns: 0, end_ns: u64::MAX, at_most, is_main: false }
+        Ended { fork_ns: 0, end_ns: u64::MAX, at_most, is_loose: false, is_main: false }
     }
 }
 
@@ -140,6 +163,9 @@ pub(crate) struct Interval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Moment {
     certain_bytes: u64,
+    /// Processes with a loose bound, and the sum of those bounds.
+    loose: u64,
+    loose_bytes: u64,
     /// Processes without a bound of their own; `None` where nobody counted them.
     unbounded: Option<u64>,
     /// What those can have held together, by their page faults.
@@ -150,6 +176,8 @@ impl Moment {
     fn is_at_least(&self, other: &Moment) -> bool {
         let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
         self.certain_bytes >= other.certain_bytes
+            && self.loose >= other.loose
+            && self.loose_bytes >= other.loose_bytes
             && most(self.unbounded) >= most(other.unbounded)
             && most(self.by_faults_bytes) >= most(other.by_faults_bytes)
     }
@@ -158,22 +186,36 @@ impl Moment {
         let most = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
         Moment {
             certain_bytes: self.certain_bytes.max(other.certain_bytes),
+            loose: self.loose.max(other.loose),
+            loose_bytes: self.loose_bytes.max(other.loose_bytes),
             unbounded: most(self.unbounded, other.unbounded),
             by_faults_bytes: most(self.by_faults_bytes, other.by_faults_bytes),
         }
     }
 
     fn bound(&self, largest_bytes: Option<u64>) -> Option<Bound> {
-        if self.unbounded == Some(0) {
+        if self.loose == 0 && self.unbounded == Some(0) {
             return Some(Bound { bytes: self.certain_bytes, source: UpperSource::Marks });
         }
-        let by_largest = self.unbounded.zip(largest_bytes).map(|(count, each)| count.saturating_mul(each));
-        let (more_bytes, source) = match (by_largest, self.by_faults_bytes) {
-            (Some(by_largest), Some(by_faults)) if by_faults < by_largest => (by_faults, UpperSource::Faults),
-            (Some(by_largest), _) => (by_largest, UpperSource::LargestMark),
-            (None, by_faults) => (by_faults?, UpperSource::Faults),
+        let each_largest = |count: u64| largest_bytes.map(|each| count.saturating_mul(each));
+        let of_loose = least(each_largest(self.loose), Some(self.loose_bytes))?;
+        let of_unbounded = match self.unbounded {
+            Some(0) => Bound { bytes: 0, ..of_loose },
+            unbounded => least(unbounded.and_then(each_largest), self.by_faults_bytes)?,
         };
-        Some(Bound { bytes: self.certain_bytes.saturating_add(more_bytes), source })
+        let larger = if of_loose.bytes > of_unbounded.bytes { of_loose } else { of_unbounded };
+        let more_bytes = of_loose.bytes.saturating_add(of_unbounded.bytes);
+        Some(Bound { bytes: self.certain_bytes.saturating_add(more_bytes), source: larger.source })
+    }
+}
+
+/// The smaller of what the largest mark of all and page faults allow.
+fn least(by_largest: Option<u64>, by_faults: Option<u64>) -> Option<Bound> {
+    match (by_largest, by_faults) {
+        (Some(bytes), by_faults) if by_faults.is_none_or(|faults| bytes <= faults) => {
+            Some(Bound { bytes, source: UpperSource::LargestMark })
+        }
+        (_, by_faults) => Some(Bound { bytes: by_faults?, source: UpperSource::Faults }),
     }
 }
 
@@ -248,13 +290,16 @@ impl Peaks {
         let living = living_at_most(&interval.living, interval.huge);
         let by_faults_bytes = ended_bytes.map(|bytes| bytes.saturating_add(interval.ended_before_bytes));
         self.pending = together(&interval.ended)
-            .map(|(mut parts, unbounded)| Moment {
-                certain_bytes: {
-                    parts.add(living);
-                    parts.together_bytes(interval.mapped_bytes)
-                },
-                unbounded: (!has_unlisted).then_some(unbounded),
-                by_faults_bytes,
+            .map(|alive| {
+                let mut parts = alive.parts;
+                parts.add(living);
+                Moment {
+                    certain_bytes: parts.together_bytes(interval.mapped_bytes),
+                    loose: alive.loose,
+                    loose_bytes: alive.loose_bytes,
+                    unbounded: (!has_unlisted).then_some(alive.unbounded),
+                    by_faults_bytes,
+                }
             })
             .collect();
     }
@@ -300,27 +345,44 @@ fn living_at_most(living: &[Living], huge: Huge) -> Parts {
     total
 }
 
-/// For each moment at which a process began: the bounds of those that lived then, and how many had none.
-fn together(ended: &[Ended]) -> impl Iterator<Item = (Parts, u64)> {
-    let mut edges: Vec<(u64, bool, Option<Parts>)> = ended
+/// Of the processes that ended: what those held at most that lived at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Alive {
+    parts: Parts,
+    loose: u64,
+    loose_bytes: u64,
+    unbounded: u64,
+}
+
+impl Alive {
+    fn step(&mut self, process: &Ended, is_fork: bool) {
+        let moved = |count: u64, by: u64| if is_fork { count + by } else { count.saturating_sub(by) };
+        match process.at_most {
+            None => self.unbounded = moved(self.unbounded, 1),
+            Some(most) if process.is_loose => {
+                self.loose = moved(self.loose, 1);
+                self.loose_bytes = moved(self.loose_bytes, most.own_bytes.saturating_add(most.file_bytes));
+            }
+            Some(most) if is_fork => self.parts.add(most),
+            Some(most) => self.parts.take_off(most),
+        }
+    }
+}
+
+/// For each moment at which a process began, and for one without any of them.
+fn together(ended: &[Ended]) -> impl Iterator<Item = Alive> {
+    let mut edges: Vec<(u64, bool, &Ended)> = ended
         .iter()
-        .flat_map(|process| {
-            [(process.fork_ns, true, process.at_most), (process.end_ns, false, process.at_most)]
-        })
+        .flat_map(|process| [(process.fork_ns, true, process), (process.end_ns, false, process)])
         .collect();
     // Ends come before beginnings at the same time.
     edges.sort_unstable_by_key(|(t_ns, is_fork, _)| (*t_ns, *is_fork));
-    let (mut parts, mut unbounded) = (Parts::default(), 0u64);
-    let steps = edges.into_iter().filter_map(move |(_, is_fork, at_most)| {
-        match (at_most, is_fork) {
-            (Some(most), true) => parts.add(most),
-            (Some(most), false) => parts.take_off(most),
-            (None, true) => unbounded += 1,
-            (None, false) => unbounded = unbounded.saturating_sub(1),
-        }
-        is_fork.then_some((parts, unbounded))
+    let mut alive = Alive::default();
+    let steps = edges.into_iter().filter_map(move |(_, is_fork, process)| {
+        alive.step(process, is_fork);
+        is_fork.then_some(alive)
     });
-    std::iter::once((Parts::default(), 0)).chain(steps)
+    std::iter::once(Alive::default()).chain(steps)
 }
 
 #[cfg(test)]

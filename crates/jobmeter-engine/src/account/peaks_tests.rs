@@ -24,7 +24,8 @@ fn living_mb(living: &[Living]) -> u64 {
 }
 
 fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
-    Ended { fork_ns, end_ns, at_most: mb.map(|mb| Parts::of(mb * MB, 0)), is_main: false }
+    let at_most = mb.map(|mb| Parts::of(mb * MB, 0));
+    Ended { fork_ns, end_ns, at_most, ..Ended::at_unknown_times(None) }
 }
 
 fn quiet() -> Interval {
@@ -91,7 +92,7 @@ fn files_are_among_those_that_the_machine_maps() {
 fn those_that_ended_count_while_they_lived_together() {
     let ended = [at(0, 10, Some(100)), at(10, 20, Some(50)), at(15, 30, Some(70)), at(40, 50, None)];
     let moments: Vec<_> =
-        together(&ended).map(|(parts, unbounded)| (parts.own_bytes / MB, unbounded)).collect();
+        together(&ended).map(|alive| (alive.parts.own_bytes / MB, alive.unbounded)).collect();
     assert_eq!(moments, [(0, 0), (100, 0), (50, 0), (120, 0), (0, 1)]);
     let mut peaks = Peaks::default();
     peaks.take(&Interval { living: vec![program(1, 10)], ended: ended.to_vec(), ..quiet() });
@@ -122,6 +123,18 @@ fn one_without_a_mark_is_no_larger_than_the_largest_or_its_faults() {
     assert_eq!(upper(None, Some(100)), Some((210, UpperSource::LargestMark)));
     assert_eq!(upper(Some(320), None), Some((35, UpperSource::Faults)));
     assert_eq!(upper(None, None), None, "nothing bounds them");
+}
+
+/// A process that exec'd since it was read has a bound by its page faults, whoever discards whose account.
+#[test]
+fn a_loose_bound_gives_way_to_the_largest_mark() {
+    let mut peaks = Peaks::default();
+    let loose = Ended { is_loose: true, ..at(0, u64::MAX, Some(300)) };
+    let ended = vec![loose, Ended { fork_ns: 5, end_ns: 9, ..loose }];
+    peaks.take(&Interval { living: vec![program(1, 10)], ended, ..Interval::default() });
+    assert_eq!(upper_mb(&peaks, Some(40)), Some((10 + 2 * 40, UpperSource::LargestMark)));
+    assert_eq!(upper_mb(&peaks, Some(400)), Some((10 + 600, UpperSource::Faults)));
+    assert_eq!(upper_mb(&peaks, None), Some((10 + 600, UpperSource::Faults)));
 }
 
 #[test]
@@ -167,13 +180,15 @@ fn records_that_were_lost_leave_only_faults() {
     assert_eq!(peaks.upper(discarded), None, "and faults are not all there either");
 }
 
+fn moment(certain_bytes: u64, unbounded: Option<u64>, by_faults_bytes: Option<u64>) -> Moment {
+    Moment { certain_bytes, loose: 0, loose_bytes: 0, unbounded, by_faults_bytes }
+}
+
 #[test]
 fn many_moments_stay_few_and_the_bound_above_all() {
     let mut peaks = Peaks::default();
     for count in 0..1000u64 {
-        let moment =
-            Moment { certain_bytes: 1_000_000 - count * 100, unbounded: Some(count), by_faults_bytes: None };
-        peaks.note(moment);
+        peaks.note(moment(1_000_000 - count * 100, Some(count), None));
     }
     assert!(peaks.moments.len() <= MAX_MOMENTS);
     for largest_bytes in [1, 100, 10_000] {
@@ -187,8 +202,6 @@ fn many_moments_stay_few_and_the_bound_above_all() {
 
 #[test]
 fn a_moment_below_another_in_all_respects_is_dropped() {
-    let moment =
-        |certain_bytes, unbounded, by_faults_bytes| Moment { certain_bytes, unbounded, by_faults_bytes };
     let mut peaks = Peaks::default();
     peaks.note(moment(10, Some(1), Some(5)));
     peaks.note(moment(9, Some(1), Some(5)));
@@ -198,6 +211,8 @@ fn a_moment_below_another_in_all_respects_is_dropped() {
     assert_eq!(peaks.moments, [moment(12, None, Some(6))], "unknown is worst");
     peaks.note(moment(12, Some(9), None));
     assert_eq!(peaks.moments.len(), 2);
+    peaks.note(Moment { loose: 1, loose_bytes: 1, ..moment(1, Some(1), Some(1)) });
+    assert_eq!(peaks.moments.len(), 3, "less in all but the loose one");
     assert_eq!(moment(3, None, Some(1)).worse_of(&moment(2, Some(1), Some(4))), moment(3, None, Some(4)));
 }
 

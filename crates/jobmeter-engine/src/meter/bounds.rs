@@ -3,7 +3,7 @@
 
 use super::Meter;
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::peaks::{Ended, Huge, Interval, Parts, Peaks};
+use crate::account::peaks::{Ended, Huge, Interval, Parts, Peaks, is_loose};
 use crate::linux::control::Reaped;
 use crate::linux::perf_ring::Passed;
 use crate::linux::proc::vmstat::{Pages, VmStat};
@@ -23,9 +23,6 @@ const SHORTEST_FAULT_NS: u64 = 250;
 
 /// An exit record that no process of the job claims is dropped after so many full ticks.
 const MAX_RECORD_AGE: u32 = 2;
-
-/// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.
-const LOOSE_BYTES: u64 = 1 << 20;
 
 /// What the kernel recorded of a process when it ended: all its threads together.
 #[derive(Debug, Clone, Copy)]
@@ -183,8 +180,8 @@ impl Meter {
         });
         if gone.is_main {
             let huge = self.bounds.read_huge(self.tree.scale.page_bytes);
-            let at_most = readings.at_most(huge);
-            self.bounds.main_at_most_bytes = at_most.map(|most| most.own_bytes + most.file_bytes);
+            let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
+            self.bounds.main_at_most_bytes = at_most.map(|bytes| bytes.max(gone.before_exec_bytes()));
         }
     }
 
@@ -274,7 +271,10 @@ impl Meter {
                     interval.push_ended(0, u64::MAX, process.is_main, readings);
                 }
             } else if let Some(living) = process.living(now_ns) {
-                interval.living.push(living);
+                match living.as_loose() {
+                    Some(loose) => interval.ended.push(loose),
+                    None => interval.living.push(living),
+                }
             } else {
                 // It ran since its mark was read, and its faults are not among those of the ended.
                 interval.ended.push(Ended { is_main: process.is_main, ..Ended::at_unknown_times(None) });
@@ -343,17 +343,13 @@ impl Meter {
 impl Interval {
     fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
         let at_most = readings.at_most(self.huge);
-        // Many faults since the last reading say little: the largest mark of all may turn out to say more.
-        let is_loose = |most: &Parts| {
-            let most_bytes = most.own_bytes + most.file_bytes;
-            readings.final_mark_bytes.is_none() && most_bytes > readings.read_mark_bytes / 8 * 9 + LOOSE_BYTES
+        let is_loose = |most: Parts| {
+            readings.final_mark_bytes.is_none()
+                && is_loose(most.own_bytes + most.file_bytes, readings.read_mark_bytes)
         };
-        let kept = at_most.filter(|most| !is_loose(most));
-        if kept.is_none() {
-            self.ended_before_bytes +=
-                at_most.map_or(readings.read_mark_bytes, |most| most.own_bytes + most.file_bytes);
+        if at_most.is_none() {
+            self.ended_before_bytes += readings.read_mark_bytes;
         }
-        let at_most = kept;
-        self.ended.push(Ended { fork_ns, end_ns, at_most, is_main });
+        self.ended.push(Ended { fork_ns, end_ns, at_most, is_loose: at_most.is_some_and(is_loose), is_main });
     }
 }

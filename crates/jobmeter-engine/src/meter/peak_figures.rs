@@ -100,7 +100,8 @@ impl Meter {
     /// The most that main held: by its own mark and the faults after it was read. `ru_maxrss` counts the children that
     /// main has waited for, but main is not larger.
     fn main_upper_bytes(&self, reaped_bytes: Option<u64>) -> Option<u64> {
-        let living = self.tree.main().filter(|main| !main.is_zombie()).map(|main| main.peak_rss_bytes);
+        let living = self.tree.main().filter(|main| !main.is_zombie());
+        let living = living.map(|main| main.peak_rss_bytes.max(main.before_exec_bytes()));
         let ended = self.bounds.main_at_most_bytes.into_iter().chain(reaped_bytes).min();
         living.or(ended)
     }

@@ -61,6 +61,15 @@ pub struct RollupReading {
     pub cost_ns: u64,
 }
 
+/// What was known of a process that has become another program.
+#[derive(Debug, Clone, Copy)]
+struct Exec {
+    /// It had been a forked copy: what it had not changed was its parent's.
+    was_copy: bool,
+    /// The most that it was seen to hold before.
+    read_bytes: u64,
+}
+
 /// One process and what was last read of it. More fields than we like, and flat on purpose: `stat`, `statm`, `io` and
 /// `status` each update several of them, and every tick walks over the fields of thousands of processes.
 pub struct Process {
@@ -75,9 +84,9 @@ pub struct Process {
     pub parent_pid: i32,
     /// The command name has changed since it was last reported.
     pub is_renamed: bool,
-    /// Whether its name says that it has called exec since the last full tick, and the most that it was seen to hold
-    /// before. Exec resets the high-water mark, so the mark does not cover that memory.
-    has_execed: bool,
+    /// Since the last full tick it has become another program. Its mark does not tell of what it held before.
+    exec: Option<Exec>,
+    /// The most that programs before the present one can have held, of all its life.
     before_exec_bytes: u64,
     /// Last `stat`. Of a process without children it may be one slow period old.
     pub stat: stat::Stat,
@@ -195,7 +204,7 @@ impl Process {
             is_main,
             parent_pid: stat.parent_pid,
             is_renamed: false,
-            has_execed: false,
+            exec: None,
             before_exec_bytes: 0,
             stat,
             cpu_ns: 0,
@@ -345,9 +354,8 @@ impl Process {
         let is_renamed = stat.name != self.stat.name;
         self.is_renamed |= is_renamed;
         let was_copy = self.stat.is_forked_copy() && !stat.is_forked_copy();
-        if is_renamed || was_copy {
-            self.before_exec_bytes = if was_copy { 0 } else { self.max_rss_bytes };
-            self.has_execed = true;
+        if stat.has_execed_since(&self.stat) {
+            self.note_exec(was_copy, stat.faults());
         }
         if was_copy {
             // It has called exec; the memory that it had before was shared with its parent.

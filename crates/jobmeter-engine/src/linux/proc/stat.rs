@@ -33,6 +33,9 @@ pub struct Stat {
     pub threads: u64,
     /// Clock ticks since boot; with the pid, the identity.
     pub start_ticks: u64,
+    /// Where its stack begins: another address with every exec, where the kernel places stacks at random. 0 for a zombie
+    /// and where it is not for us to see.
+    pub start_stack: u64,
 }
 
 /// The name stands between the first `(` and the last `)`: it may hold brackets, blanks and newlines itself.
@@ -71,6 +74,8 @@ pub fn parse(text: &[u8]) -> Option<Stat> {
     let threads = next()?;
     next()?;
     let start_ticks = next()?;
+    // Behind it: vsize rss rsslim startcode endcode startstack.
+    let start_stack = (0..6).map_while(|_| next()).nth(5).unwrap_or(0);
     Some(Stat {
         name,
         state,
@@ -86,6 +91,7 @@ pub fn parse(text: &[u8]) -> Option<Stat> {
         children_system_ticks,
         threads,
         start_ticks,
+        start_stack,
     })
 }
 
@@ -94,6 +100,14 @@ impl Stat {
     pub fn is_forked_copy(&self) -> bool {
         const PF_FORKNOEXEC: u64 = 0x40;
         self.flags & PF_FORKNOEXEC != 0
+    }
+
+    /// Whether a process that read as `before` has become another program since, as far as the two readings tell.
+    pub fn has_execed_since(&self, before: &Stat) -> bool {
+        let stacks = [self.start_stack, before.start_stack];
+        let is_renamed = self.name != before.name;
+        let was_copy = before.is_forked_copy() && !self.is_forked_copy();
+        was_copy || if stacks.contains(&0) { is_renamed } else { stacks[0] != stacks[1] }
     }
 
     /// Page faults of its own, minor and major.

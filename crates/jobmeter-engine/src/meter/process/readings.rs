@@ -1,8 +1,8 @@
 //! What was last read of a process, as the account takes it.
 
-use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
+use super::{Exec, NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::peaks::{Living, PAGE_BYTES};
+use crate::account::peaks::{Living, PAGE_BYTES, mapped_by_faults_bytes};
 use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
 use crate::account::sharing::MemoryReading;
 use crate::linux::proc::stat;
@@ -10,12 +10,39 @@ use crate::linux::sys;
 use std::os::fd::AsRawFd;
 
 impl Process {
+    /// `stat` shows that it has become another program; `faults` are its page faults by now.
+    pub(super) fn note_exec(&mut self, was_copy: bool, faults: u64) {
+        let read_bytes = if was_copy { 0 } else { self.max_rss_bytes };
+        let before = self.exec.unwrap_or(Exec { was_copy, read_bytes });
+        self.exec =
+            Some(Exec { was_copy: before.was_copy && was_copy, read_bytes: before.read_bytes.max(read_bytes) });
+        if !was_copy {
+            let faults_since = faults.saturating_sub(self.faults_at_mark);
+            let at_most_bytes = self.peak_rss_bytes.saturating_add(mapped_by_faults_bytes(faults_since, 0));
+            self.before_exec_bytes = self.before_exec_bytes.max(at_most_bytes);
+        }
+    }
+
+    /// The most that programs before the present one can have held; huge pages are not in it.
+    pub(crate) fn before_exec_bytes(&self) -> u64 {
+        self.before_exec_bytes
+    }
+
+    /// What it can have held since the last full tick before it became the present program.
+    fn held_before_exec_bytes(&self, faults_since: u64) -> u64 {
+        match self.exec {
+            None => 0,
+            Some(Exec { was_copy: true, .. }) => faults_since * PAGE_BYTES,
+            Some(Exec { read_bytes, .. }) => {
+                read_bytes.saturating_add(mapped_by_faults_bytes(faults_since, 0))
+            }
+        }
+    }
+
     /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date.
     pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
         let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
         let faults_since = self.stat.faults().saturating_sub(self.faults_at_full);
-        let before_exec_bytes =
-            if self.has_execed { self.before_exec_bytes + faults_since * PAGE_BYTES } else { 0 };
         is_fresh.then(|| Living {
             pid: self.id.pid,
             parent_pid: self.parent_pid,
@@ -26,7 +53,8 @@ impl Process {
             max_rss_bytes: self.max_rss_bytes,
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
-            mark_bytes: self.peak_rss_bytes.max(before_exec_bytes),
+            mark_bytes: self.peak_rss_bytes,
+            before_exec_bytes: self.held_before_exec_bytes(faults_since),
             faults: self.stat.faults(),
             faults_since,
         })
@@ -69,7 +97,7 @@ impl Process {
         self.max_rss_bytes = self.rss_bytes;
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
-        self.has_execed = false;
+        self.exec = None;
         self.is_end_bounded = self.is_zombie();
     }
 
