@@ -10,7 +10,7 @@ NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser test-containers test-storage test-ray \
-	wheel truth bench \
+	wheel truth summaries bench \
 	bench-against bench-python docs reference check-cross check-platforms site pictures release check-release clean
 
 help: ## what can be made
@@ -91,6 +91,11 @@ truth: ## what jobmeter says, held against witnesses; best as root: JOBS="make p
 	tools/truth-tools target/truth-venv
 	$(CARGO) build --profile $(TRUTH_PROFILE) --locked --package jobmeter-cli --package jobmeter-testkit
 	TRUTH_VENV=$(CURDIR)/target/truth-venv target/$(TRUTH_PROFILE:dev=debug)/jobmeter-truth $(JOBS)
+
+SUMMARIES ?= 1000
+summaries: ## SUMMARIES short jobs under varied options: no summary contradicts itself
+	$(CARGO) build --profile $(TRUTH_PROFILE) --locked --package jobmeter-cli --package jobmeter-testkit
+	target/$(TRUTH_PROFILE:dev=debug)/jobmeter-truth summaries $(SUMMARIES)
 
 # A tenth of the mutants by default: all of them take hours. MUTANTS_SHARD=0/1 tries every one.
 MUTANTS_SHARD ?= 0/10

@@ -2,7 +2,8 @@
 //!
 //! `jobmeter-truth [JOB…]` runs the jobs whose names contain one of the words, or all of them. `TRUTH_RUNS` says how
 //! often (3), `TRUTH_MODES` in which modes (all: root root-1s root-nogroup … user-nogroup-1s), `TRUTH_FIGURES` which
-//! figures are judged (all), `TRUTH_KEEP=1` keeps the folders. The exit status is 1 if a claim was false, 2 if the harness itself failed. docs/truth.md says more.
+//! figures are judged (all), `TRUTH_KEEP=1` keeps the folders. `jobmeter-truth summaries [N]` checks N summaries (1000)
+//! of short jobs for contradictions. The exit status is 1 if a claim was false, 2 if the harness itself failed. docs/truth.md says more.
 
 mod claim;
 mod goals;
@@ -13,6 +14,7 @@ mod processes;
 mod rows;
 mod run;
 mod span;
+mod summaries;
 mod table;
 mod truths;
 mod witness;
@@ -34,12 +36,24 @@ fn main() {
         Some((word, rest)) if word == "join" && !rest.is_empty() => {
             join::join(Path::new(&rest[0]), &rest[1..])
         }
+        Some((word, rest)) if word == "summaries" => check_summaries(rest.first()),
         _ => harness(&arguments),
     };
     std::process::exit(code.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "jobmeter-truth: {error}");
         2
     }));
+}
+
+/// `jobmeter-truth summaries [N]`.
+fn check_summaries(count: Option<&OsString>) -> io::Result<i32> {
+    let count = count.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(1000);
+    let folder = std::env::temp_dir().join(format!("jobmeter-summaries-{}", std::process::id()));
+    // SAFETY: has no arguments and cannot fail.
+    let tools = prepare(&folder, unsafe { libc::geteuid() } == 0)?;
+    let code = summaries::run(&tools, count);
+    fs::remove_dir_all(&folder)?;
+    code
 }
 
 fn harness(wanted: &[OsString]) -> io::Result<i32> {
@@ -117,6 +131,9 @@ fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut
                 outcome.evidence.lost.iter().map(|name| format!(", {name} lost some")).collect::<String>();
             let count = rows.len();
             writeln!(io::stderr(), "{name}: {count} claims, {wrong} false, {samples} looks at memory{lost}")?;
+            for row in rows.iter().filter(|row| row.wrong.is_some()) {
+                writeln!(io::stderr(), "  {}: {}", row.figure, table::told(row))?;
+            }
             table.entries.extend(rows.into_iter().map(|row| Entry { job: job.name, mode, row }));
         }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }

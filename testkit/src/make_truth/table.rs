@@ -73,16 +73,7 @@ impl Table {
         writeln!(out, "\n### False claims\n")?;
         for ((figure, _), entries) in &wrong {
             let first = entries[0];
-            let row = &first.row;
-            let text = row.wrong.as_deref().unwrap_or_default();
-            let (truth, ours) = (span(figure, row), number(figure, row.claim.value));
-            let said = claim(figure, row);
-            writeln!(
-                out,
-                "- {figure}: {text}; witness {truth}, ours {ours} {said} ({} {})",
-                first.job,
-                first.mode.name()
-            )?;
+            writeln!(out, "- {figure}: {} ({} {})", told(&first.row), first.job, first.mode.name())?;
             writeln!(out, "  in {}", places(entries))?;
         }
         writeln!(out, "\n### Goals missed, nothing false\n")?;
@@ -130,6 +121,14 @@ impl Table {
             entry.mode.name(),
         )
     }
+}
+
+/// Why a claim is false, with both sides.
+pub(crate) fn told(row: &Row) -> String {
+    let figure = &row.figure;
+    let text = row.wrong.as_deref().unwrap_or_default();
+    let (truth, ours) = (span(figure, row), number(figure, row.claim.value));
+    format!("{text}; witness {truth}, ours {ours} {}", claim(figure, row))
 }
 
 /// Numbers differ from run to run; the kind of a contradiction is what comes before them.

@@ -8,7 +8,7 @@ use super::reading::{ProcessReading, Waited};
 use crate::linux::control::Usage;
 use crate::linux::proc::io::Io;
 use jobmeter_model::event::ProcessId;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// Where the account of a process goes whose parent is no member of the tree any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,12 @@ pub(crate) struct Ledger {
     /// Largest resident peak of everything reaped; each covers the children that it waited for.
     pub peak_rss_reaped_bytes: u64,
     expectations: Vec<Expectation>,
+    /// What processes that we reaped had waited for in the end: their children may be told of later.
+    final_waited: VecDeque<(i32, Waited)>,
 }
+
+/// So many are remembered.
+const MOST_FINAL: usize = 64;
 
 impl Ledger {
     /// Everything the job has used up to now. `living` are the members of the tree, zombies included.
@@ -110,6 +115,7 @@ impl Ledger {
         self.reaped.add(&whole);
         if let Some(last) = last {
             self.exited_switches.remove(&last.pid);
+            self.check_final(last.pid, last.waited);
         }
         self.peak_rss_reaped_bytes = self.peak_rss_reaped_bytes.max(usage.peak_rss_bytes);
         let Some(main) = last.filter(|last| last.is_main) else { return };
@@ -155,6 +161,39 @@ impl Ledger {
         }
     }
 
+    /// As [`Ledger::note_unread_departure`] where the parent has ended as well: whoever we reaped and had not waited for
+    /// anybody has discarded it.
+    pub(crate) fn note_unread_orphan(&mut self, parent_pid: i32) {
+        let waited = self.final_waited.iter().rev().find(|(pid, _)| *pid == parent_pid);
+        self.has_hole |= waited.is_some_and(|(_, waited)| !waited.is_any());
+    }
+
+    /// A process that we reap shows for the last time what it has waited for.
+    fn check_final(&mut self, pid: i32, waited: Waited) {
+        let expectations = std::mem::take(&mut self.expectations);
+        let (of_it, others) = expectations.into_iter().partition(|expected| expected.parent.pid == pid);
+        self.expectations = others;
+        for expected in of_it {
+            self.check(&expected, &waited, u64::MAX);
+        }
+        self.final_waited.push_back((pid, waited));
+        if self.final_waited.len() > MOST_FINAL {
+            self.final_waited.pop_front();
+        }
+    }
+
+    /// `tolerance_ns` covers the rounding to clock ticks.
+    fn check(&mut self, expected: &Expectation, waited: &Waited, tolerance_ns: u64) {
+        let before = &expected.waited_before;
+        let shown_ns = waited.cpu_ns().saturating_sub(before.cpu_ns());
+        let shown_faults = waited.faults_minor.saturating_sub(before.faults_minor);
+        let is_discarded = shown_faults < expected.children;
+        if is_discarded || shown_ns.saturating_add(tolerance_ns) < expected.cpu_ns {
+            self.lost.cpu_ns += expected.cpu_ns.saturating_sub(shown_ns);
+            self.has_hole = true;
+        }
+    }
+
     fn expect(&mut self, parent: &Parent, children: u64, cpu_ns: u64) {
         let of_this_tick = |known: &&mut Expectation| known.parent == parent.id && known.age_ticks == 0;
         match self.expectations.iter_mut().find(of_this_tick) {
@@ -180,24 +219,18 @@ impl Ledger {
         waited_of: impl Fn(ProcessId) -> Option<Waited>,
         tolerance_ns: u64,
     ) {
-        let (lost, has_hole) = (&mut self.lost, &mut self.has_hole);
-        self.expectations.retain_mut(|expected| {
+        let mut expectations = std::mem::take(&mut self.expectations);
+        expectations.retain_mut(|expected| {
             expected.age_ticks += 1;
             if expected.age_ticks < CHECK_AFTER_TICKS {
                 return true;
             }
             if let Some(waited) = waited_of(expected.parent) {
-                let before = &expected.waited_before;
-                let shown_ns = waited.cpu_ns().saturating_sub(before.cpu_ns());
-                let shown_faults = waited.faults_minor.saturating_sub(before.faults_minor);
-                let is_discarded = shown_faults < expected.children;
-                if is_discarded || shown_ns + tolerance_ns < expected.cpu_ns {
-                    lost.cpu_ns += expected.cpu_ns.saturating_sub(shown_ns);
-                    *has_hole = true;
-                }
+                self.check(expected, &waited, tolerance_ns);
             }
             false
         });
+        self.expectations = expectations;
     }
 }
 

@@ -447,3 +447,31 @@ fn splitting_the_time_never_changes_a_total() {
         }
     }
 }
+
+/// SA_NOCLDWAIT shows nowhere: a parent that ends without having waited for a child that ended has discarded it.
+#[test]
+fn a_parent_that_ends_is_asked_for_its_children_at_once() {
+    let settle = |shown: Waited| {
+        let mut ledger = Ledger::default();
+        ledger.note_departure(&reading(7, 100, 40), Some(&parent(100, Waited::default())), Fate::PassedUp);
+        let main = ProcessReading { waited: shown, ..reading(100, 1, 5) };
+        ledger.settle_reaped(&usage(), Some(&main), None, None);
+        (ledger.has_hole, ledger.lost.cpu_ns)
+    };
+    assert_eq!(settle(waited(0, 0, 0)), (true, 40 * MS));
+    assert_eq!(settle(waited(40, 0, 9)), (false, 0));
+}
+
+#[test]
+fn a_child_that_is_told_of_after_its_parent_ended_was_discarded_if_that_never_waited() {
+    let hole = |shown: Waited, parent_pid: i32| {
+        let mut ledger = Ledger::default();
+        let main = ProcessReading { waited: shown, ..reading(100, 1, 5) };
+        ledger.settle_reaped(&usage(), Some(&main), None, None);
+        ledger.note_unread_orphan(parent_pid);
+        ledger.has_hole
+    };
+    assert!(hole(Waited::default(), 100));
+    assert!(!hole(waited(0, 0, 5), 100), "it has waited for somebody");
+    assert!(!hole(Waited::default(), 99), "nothing is known of another parent");
+}

@@ -62,7 +62,11 @@ fn a_pass_tells_what_is_shared_and_holds_while_the_tree_is_the_same() {
     let [_, _, combined] = account.take(&[main_of(90, 0), copy(100, 100)]);
     assert_eq!(combined.total_bytes, 160 * MB, "by the guess alone, which has not moved");
     let [_, _, combined] = account.take(&[main_of(100, 0), copy(110, 100)]);
-    assert_eq!(combined.total_bytes, 160 * MB, "170 are not proven, and no row is above the peak of the summary");
+    assert_eq!(
+        combined.total_bytes,
+        160 * MB,
+        "170 are not proven, and no row is above the peak of the summary"
+    );
     assert_eq!(account.proven_bytes()[2], 160 * MB);
     let [_, _, combined] = account.take(&[main_of(100, 0), copy(100, 100), program(5, 0)]);
     assert_eq!(combined.total_bytes, 105 * MB, "a process came: what was found no longer holds");

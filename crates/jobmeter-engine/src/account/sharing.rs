@@ -62,6 +62,8 @@ pub(crate) struct Sums {
     /// Anonymous memory that forked copies have added to what they inherited.
     grown_bytes: u64,
     max_inherited_bytes: u64,
+    /// Anonymous memory of the largest copy, inherited or added.
+    max_copied_bytes: u64,
     max_file_bytes: u64,
     max_rss_bytes: u64,
 }
@@ -77,6 +79,7 @@ impl Sums {
             let inherited_bytes = reading.anon_at_birth_bytes.min(anon_bytes);
             self.copied_bytes += rss_bytes;
             self.max_inherited_bytes = self.max_inherited_bytes.max(inherited_bytes);
+            self.max_copied_bytes = self.max_copied_bytes.max(anon_bytes);
             self.grown_bytes += anon_bytes - inherited_bytes;
         } else {
             self.private_bytes += anon_bytes;
@@ -97,7 +100,7 @@ impl Sums {
     /// What the set held at least: anonymous pages of different programs are different pages, and so are those that
     /// copies added; of the rest only the largest part is certain.
     pub(crate) fn proven_bytes(&self) -> u64 {
-        let anon_bytes = (self.private_bytes + self.grown_bytes).max(self.max_inherited_bytes);
+        let anon_bytes = (self.private_bytes + self.grown_bytes).max(self.max_copied_bytes);
         (anon_bytes + self.max_file_bytes).max(self.max_rss_bytes).min(self.rss_bytes)
     }
 

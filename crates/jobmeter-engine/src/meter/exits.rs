@@ -3,7 +3,8 @@
 
 use super::Meter;
 use crate::linux::descriptors;
-use crate::linux::exit_events::{ExitEvent, ExitEvents};
+use crate::linux::exit_events::{ExitEvents, Happened, Wanted};
+use crate::linux::perf_ring::{PerfRing, Record, What};
 use crate::linux::sys;
 use std::collections::HashMap;
 
@@ -27,17 +28,30 @@ pub(crate) struct KnownEnd {
     pub peak_rss_bytes: Option<u64>,
 }
 
+/// The end of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ExitEvent {
+    wait_status: i32,
+    t_ns: u64,
+}
+
 #[derive(Default)]
 pub(crate) struct Exits {
     events: Option<ExitEvents>,
+    /// Starts are told as well: what is drained is to be followed.
+    pub(crate) has_starts: bool,
     /// By pid; the last one wins.
     unclaimed: HashMap<i32, ExitEvent>,
+    /// Starts and ends that were drained and not fed to the follower yet.
+    records: Vec<Record>,
+    has_lost: bool,
     drain_at_ns: Option<u64>,
 }
 
 impl Exits {
-    pub(crate) fn open(&mut self) {
-        self.events = descriptors::spare_one().and_then(|()| ExitEvents::open()).ok();
+    fn open(&mut self, wanted: Wanted) {
+        self.events = descriptors::spare_one().and_then(|()| ExitEvents::open(wanted)).ok();
+        self.has_starts = wanted == Wanted::StartsAndEnds && self.events.is_some();
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -46,14 +60,38 @@ impl Exits {
 
     pub(crate) fn collect(&mut self, now_ns: u64) {
         let Some(events) = &self.events else { return };
-        let unclaimed = &mut self.unclaimed;
-        let count = events.drain(|event| {
-            unclaimed.insert(event.pid, event);
+        let (unclaimed, records, has_starts) = (&mut self.unclaimed, &mut self.records, self.has_starts);
+        let drained = events.drain(|event| {
+            let (t_ns, is_first) = (event.t_ns, event.pid == event.tid);
+            let what = match event.what {
+                Happened::Forked { parent_pid } => What::Fork { parent_pid },
+                Happened::Execed => What::Exec,
+                Happened::Exited { wait_status } => {
+                    if is_first {
+                        unclaimed.insert(event.pid, ExitEvent { wait_status, t_ns });
+                    }
+                    What::Exit
+                }
+            };
+            if has_starts {
+                records.push(Record { t_ns, pid: event.pid, tid: event.tid, what });
+            }
         });
-        self.drain_at_ns = (count >= MANY).then(|| now_ns + SOON_NS);
+        self.has_lost |= drained.has_lost;
+        self.drain_at_ns = (drained.events >= MANY).then(|| now_ns + SOON_NS);
         if unclaimed.len() > MAX_UNCLAIMED {
             unclaimed.retain(|_, event| now_ns < event.t_ns + CLAIMED_WITHIN_NS);
         }
+    }
+
+    /// Hands over what was drained.
+    pub(crate) fn feed(&mut self, ring: &mut PerfRing) {
+        ring.feed(&mut self.records, u64::from(std::mem::take(&mut self.has_lost)));
+    }
+
+    /// Events have begun to arrive: they are drained together, a little later.
+    pub(crate) fn drain_soon(&mut self, now_ns: u64) {
+        self.drain_at_ns = Some(self.drain_at_ns.unwrap_or(u64::MAX).min(now_ns + SOON_NS));
     }
 
     /// The status of `pid`, which was there at `seen_ns`.
@@ -66,7 +104,23 @@ impl Exits {
 impl Meter {
     /// Ends of processes by the kernel's word, from now on.
     pub fn open_exit_events(&mut self) {
-        self.witnesses.exits.open();
+        if !self.witnesses.exits.is_open() {
+            self.witnesses.exits.open(Wanted::Ends);
+        }
+    }
+
+    /// Where perf tells nothing: starts and ends of processes by the process connector, from now on.
+    pub(crate) fn open_process_events(&mut self) {
+        if self.witnesses.follower.is_some() {
+            return;
+        }
+        self.witnesses.exits.open(Wanted::StartsAndEnds);
+        let ring =
+            self.witnesses.exits.events.as_ref().and_then(|events| PerfRing::fed_by(events.as_raw_fd()).ok());
+        match ring {
+            Some(ring) => self.set_late_process_events(Ok(ring)),
+            None => self.witnesses.exits.has_starts = false,
+        }
     }
 
     /// When exits are to be collected although no tick is due.
@@ -80,6 +134,9 @@ impl Meter {
             let now_ns = sys::monotonic_ns();
             if now_ns >= due_ns {
                 self.witnesses.exits.collect(now_ns);
+                if self.witnesses.exits.has_starts {
+                    self.follow_events(false);
+                }
             }
         }
     }
@@ -107,7 +164,7 @@ mod tests {
     #[test]
     fn an_end_is_claimed_once_and_by_the_process_that_it_was() {
         let mut exits = Exits::default();
-        let event = ExitEvent { pid: 7, wait_status: 256, t_ns: 1000 };
+        let event = ExitEvent { wait_status: 256, t_ns: 1000 };
         exits.unclaimed.insert(7, event);
         assert_eq!(exits.claim(8, 0), None);
         assert_eq!(exits.claim(7, 900), Some(256));

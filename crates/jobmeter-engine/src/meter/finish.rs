@@ -269,11 +269,10 @@ impl Meter {
                     if used { "inherited task clock" } else { "refused, not wanted, or the job too short" };
                 sources.push(source("perf_counter", used, detail.to_owned()));
             }
-            match (&self.witnesses.follower, &self.witnesses.events_refusal) {
-                (Some(follower), _) => sources.push(follower.source()),
-                (None, Some(reason)) => sources.push(source("perf_ring", false, reason.clone())),
-                (None, None) => {}
+            if let Some(reason) = &self.witnesses.events_refusal {
+                sources.push(source("perf_ring", false, reason.clone()));
             }
+            sources.extend(self.witnesses.follower.as_ref().map(|follower| follower.source()));
         }
         if !self.contained.names.is_empty() {
             sources.push(source("containers", true, self.contained.names.join(", ")));
@@ -282,7 +281,7 @@ impl Meter {
             let detail = format!("the group {}, its own count of CPU time", group.dir().display());
             sources.push(source("cgroup", group.used_cpu_ns().is_some(), detail));
         }
-        if self.witnesses.exits.is_open() {
+        if self.witnesses.exits.is_open() && !self.witnesses.exits.has_starts {
             let detail = "exit status of every process that ends, by the kernel's process connector";
             sources.push(source("exit_events", true, detail.to_owned()));
         }

@@ -85,7 +85,7 @@ impl Meter {
     }
 
     pub(super) fn emit_end(&mut self, t_ns: u64, process: &Process, reaped: Option<&Reaped>) {
-        if process.is_renamed && self.witnesses.follower.is_none() {
+        if process.is_renamed && !self.events_tell_names() {
             let name = name_text(&process.stat.name);
             self.emit(&Event::ProcessRename { t_ns, id: process.id, name });
         }
@@ -139,9 +139,13 @@ impl Meter {
         self.changes.born.clear();
     }
 
+    fn events_tell_names(&self) -> bool {
+        self.witnesses.follower.as_ref().is_some_and(|follower| follower.tells_names())
+    }
+
     /// Between fork and exec a process has its parent's name: records the new one when a tick sees it, unless events do.
     pub(super) fn note_renamed(&mut self, t_ns: u64) {
-        if self.witnesses.follower.is_some() {
+        if self.events_tell_names() {
             return;
         }
         for at in 0..self.tree.processes.len() {

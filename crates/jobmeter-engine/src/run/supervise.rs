@@ -112,6 +112,10 @@ impl<'job> Supervisor<'job> {
             Some(events) => meter.set_process_events(events),
             None => meter.set_late_process_events(PerfRing::open_machine()),
         }
+        if job.options.use_perf {
+            // Meanwhile the child is loading its program: it has no children yet.
+            meter.open_process_events();
+        }
         let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
         // The counters of a group that was made for the job start at 0.

@@ -105,6 +105,11 @@ impl Follower {
         self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
     }
 
+    /// Its records tell the names of processes.
+    pub(crate) fn tells_names(&self) -> bool {
+        !self.ring.is_fed()
+    }
+
     /// Threads that were started besides the first of each process.
     pub(crate) fn thread_births(&self) -> u64 {
         self.lives.thread_births
@@ -120,8 +125,11 @@ impl Follower {
         } else {
             "some processes could not be followed".to_owned()
         };
-        let detail = format!("starts, names and ends of processes, {scope}; {state}");
-        Source { name: "perf_ring".to_owned(), used: true, detail }
+        let (name, what) = match self.ring.is_fed() {
+            true => ("exit_events", "starts and ends of processes, by the kernel's process connector"),
+            false => ("perf_ring", "starts, names and ends of processes"),
+        };
+        Source { name: name.to_owned(), used: true, detail: format!("{what}, {scope}; {state}") }
     }
 
     /// Processes that lived since the last call and that a tick at `now_ns` cannot show.
@@ -188,10 +196,12 @@ impl Meter {
 
     /// The descriptor was readable.
     pub(crate) fn wake_by_events(&mut self) {
-        if let Some(follower) = &self.witnesses.follower {
-            follower.ring.consume_wake();
+        let Some(follower) = &self.witnesses.follower else { return };
+        follower.ring.consume_wake();
+        match follower.ring.is_fed() {
+            true => self.witnesses.exits.drain_soon(sys::monotonic_ns()),
+            false => self.follow_events(false),
         }
-        self.follow_events(false);
     }
 
     pub(crate) fn events_are_complete(&self) -> bool {
@@ -203,6 +213,11 @@ impl Meter {
     /// Takes the records of the ring into account.
     pub(crate) fn follow_events(&mut self, is_last: bool) {
         let Some(mut follower) = self.witnesses.follower.take() else { return };
+        if follower.ring.is_fed() {
+            self.witnesses.exits.collect(sys::monotonic_ns());
+            self.witnesses.exits.feed(&mut follower.ring);
+            follower.ring.listen_again();
+        }
         let mut batch = std::mem::take(&mut follower.batch);
         let horizon_ns = follower.ring.take(is_last, &mut batch);
         let mut looks_left = MAX_LOOKS;
@@ -317,15 +332,17 @@ impl Meter {
     /// Records the start and the end of a process that no tick has sampled.
     fn record_unsampled(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
         let is_reaped = follower.unsampled_reaps.iter().any(|reap| reap.reaped.pid == pid);
-        if life.has_run_a_program()
-            && !is_reaped
-            && let Some(parent) = self.tree.get(life.parent_pid)
-        {
+        let counts_on_parent = life.must_have_faulted() && !is_reaped;
+        if !counts_on_parent {
+            // Nothing is expected of its parent.
+        } else if let Some(parent) = self.tree.get(life.parent_pid) {
             // Its record comes some time after its end: its parent may have been read since.
             let waited_before = parent.waited_at.tick_before;
             let (id, ignores_children) = (parent.id, parent.ignores_children);
             let parent = Parent { id, ignores_children, waited_before };
             self.counters.ledger.note_unread_departure(&parent);
+        } else {
+            self.counters.ledger.note_unread_orphan(life.parent_pid);
         }
         if !self.may_record(follower, 2) {
             self.out.sums.processes_seen += 1;
@@ -367,8 +384,8 @@ impl Meter {
         match follower.lives.get_mut(pid) {
             Some(life) => {
                 life.is_recorded = true;
-                if process.is_main {
-                    // It was followed from before its exec, the name read after it.
+                if process.is_main || follower.ring.is_fed() {
+                    // It was followed from before its exec, or the records tell no names: this one was read.
                     life.name = process.stat.name;
                 }
                 life.fork_ns.map(|fork_ns| (fork_ns, life.parent_pid, life.name))

@@ -24,8 +24,11 @@ pub(super) struct Life {
 }
 
 impl Life {
-    pub(super) fn has_run_a_program(&self) -> bool {
-        self.exec_ns.is_some()
+    /// Whether it has page faults of its own: one that lives in its parent's memory (vfork) need not, but it does not
+    /// live for long without a program.
+    pub(super) fn must_have_faulted(&self) -> bool {
+        let lived_ns = self.end_ns.unwrap_or_default().saturating_sub(self.fork_ns.unwrap_or(u64::MAX));
+        self.exec_ns.is_some() || lived_ns >= LONGEST_VFORK_NS
     }
 }
 
@@ -68,6 +71,12 @@ pub(super) struct Lives {
     folded: u64,
     taken_until_ns: u64,
 }
+
+/// A process that lives this long and runs no program is no child of vfork.
+const LONGEST_VFORK_NS: u64 = 1_000_000;
+
+/// Of a program whose name nobody has read.
+const UNKNOWN_NAME: [u8; 16] = *b"?\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 /// The shortest time from exec to exit: the program has to be mapped and entered.
 const SHORTEST_PROGRAM_NS: u64 = 30_000;
@@ -148,7 +157,15 @@ impl Lives {
                 self.thread_births += 1;
                 None
             }
-            What::Named { .. } if pid != tid => None,
+            What::Named { .. } | What::Exec if pid != tid => None,
+            What::Exec => {
+                let life = self.known(pid)?;
+                life.exec_ns = Some(t_ns);
+                if !life.is_recorded {
+                    life.name = UNKNOWN_NAME;
+                }
+                None
+            }
             What::Named { name, by_exec } => {
                 let life = self.known(pid)?;
                 if by_exec {

@@ -11,12 +11,12 @@ mod record;
 
 use crate::linux::sys;
 use cpu_ring::CpuRing;
-use record::Record;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 pub(crate) use follow::Follower;
 pub(crate) use lives::Passed;
+pub(crate) use record::{Record, What};
 
 /// Every fork of the job clones one event per CPU.
 const MAX_INHERITED_CPUS: usize = 32;
@@ -35,6 +35,8 @@ pub struct PerfRing {
     pub(crate) lost: u64,
     /// The ring has records of the job's processes only.
     pub(crate) is_of_tree: bool,
+    /// Another source feeds it; this is that one's descriptor.
+    fed_by: Option<RawFd>,
 }
 
 impl PerfRing {
@@ -73,7 +75,43 @@ impl PerfRing {
             .map_err(refused)?;
             cpus.push(ring);
         }
-        Ok(PerfRing { cpus, wake, waiting: Vec::new(), lost: 0, is_of_tree: pid.is_some() })
+        Ok(PerfRing { cpus, wake, waiting: Vec::new(), lost: 0, is_of_tree: pid.is_some(), fed_by: None })
+    }
+
+    /// Without a ring of its own: records come by [`PerfRing::feed`]. It wakes once when `source` has something to read,
+    /// and again after [`PerfRing::feed`].
+    pub(crate) fn fed_by(source: RawFd) -> io::Result<PerfRing> {
+        // SAFETY: plain call; a fresh descriptor is ours to own.
+        let wake = unsafe { OwnedFd::from_raw_fd(sys::check(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
+        let ring = PerfRing {
+            cpus: Vec::new(),
+            wake,
+            waiting: Vec::new(),
+            lost: 0,
+            is_of_tree: false,
+            fed_by: Some(source),
+        };
+        ring.arm(libc::EPOLL_CTL_ADD)?;
+        Ok(ring)
+    }
+
+    fn arm(&self, how: libc::c_int) -> io::Result<()> {
+        let Some(source) = self.fed_by else { return Ok(()) };
+        let mut interest = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLONESHOT) as u32, u64: 0 };
+        // SAFETY: `interest` outlives the call.
+        sys::check(unsafe { libc::epoll_ctl(self.wake.as_raw_fd(), how, source, &raw mut interest) })?;
+        Ok(())
+    }
+
+    /// Takes over `records` in the order in which they came, and that `lost` others are missing.
+    pub(crate) fn feed(&mut self, records: &mut Vec<Record>, lost: u64) {
+        self.waiting.append(records);
+        self.lost += lost;
+    }
+
+    /// Where the records come from another source.
+    pub(crate) fn is_fed(&self) -> bool {
+        self.fed_by.is_some()
     }
 
     fn collect(&mut self) {
@@ -97,6 +135,12 @@ impl PerfRing {
     fn waiting_exit_ns(&self, pid: i32) -> Option<u64> {
         let mut ends = self.waiting.iter().rev();
         ends.find(|record| record.pid == pid && record.what == record::What::Exit).map(|record| record.t_ns)
+    }
+
+    /// The source was drained: it is listened to again.
+    pub(crate) fn listen_again(&self) {
+        // Without it the next tick drains.
+        drop(self.arm(libc::EPOLL_CTL_MOD));
     }
 
     /// After a wake-up: makes ready for the next.

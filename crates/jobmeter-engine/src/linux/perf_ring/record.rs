@@ -12,21 +12,23 @@ const FORK: u32 = 7;
 const MISC_COMM_EXEC: u16 = 1 << 13;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Monotonic clock.
-    pub(super) t_ns: u64,
-    pub(super) pid: i32,
+    pub(crate) t_ns: u64,
+    pub(crate) pid: i32,
     /// Equal to `pid` for the first thread of a process.
-    pub(super) tid: i32,
-    pub(super) what: What,
+    pub(crate) tid: i32,
+    pub(crate) what: What,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(crate) enum What {
     /// A process, or a thread of one that was there.
     Fork { parent_pid: i32 },
     /// By exec or prctl. At most 15 bytes of anything, NUL-padded.
     Named { name: [u8; 16], by_exec: bool },
+    /// By exec, and the name is not known.
+    Exec,
     /// Of one thread.
     Exit,
 }

@@ -14,8 +14,10 @@ impl Process {
     pub(super) fn note_exec(&mut self, was_copy: bool, faults: u64) {
         let read_bytes = if was_copy { 0 } else { self.max_rss_bytes };
         let before = self.exec.unwrap_or(Exec { was_copy, read_bytes });
-        self.exec =
-            Some(Exec { was_copy: before.was_copy && was_copy, read_bytes: before.read_bytes.max(read_bytes) });
+        self.exec = Some(Exec {
+            was_copy: before.was_copy && was_copy,
+            read_bytes: before.read_bytes.max(read_bytes),
+        });
         if !was_copy {
             let faults_since = faults.saturating_sub(self.faults_at_mark);
             let at_most_bytes = self.peak_rss_bytes.saturating_add(mapped_by_faults_bytes(faults_since, 0));
