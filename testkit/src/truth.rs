@@ -7,6 +7,10 @@ use std::path::Path;
 
 pub fn write(path: &Path, pairs: &[(&str, String)]) -> io::Result<()> {
     let text: String = pairs.iter().map(|(key, value)| format!("{key} {value}\n")).collect();
+    // A device or a link is written to, never replaced: this may run as root.
+    if std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(path, text);
+    }
     let aside = path.with_extension("aside");
     std::fs::write(&aside, text)?;
     std::fs::rename(&aside, path)
@@ -21,6 +25,18 @@ pub fn parse(text: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_is_no_plain_file_is_not_replaced() {
+        let folder = std::env::temp_dir().join(format!("testkit-link-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let link = folder.join("link");
+        std::os::unix::fs::symlink(folder.join("target"), &link).expect("a link");
+        super::write(&link, &[("a", "1".to_owned())]).expect("write");
+        assert!(std::fs::symlink_metadata(&link).expect("it is there").is_symlink());
+        assert_eq!(std::fs::read_to_string(folder.join("target")).expect("read"), "a 1\n");
+        std::fs::remove_dir_all(&folder).expect("remove");
+    }
+
     #[test]
     fn what_is_written_is_read() {
         let path = std::env::temp_dir().join(format!("testkit-truth-{}", std::process::id()));

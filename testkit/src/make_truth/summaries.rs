@@ -29,7 +29,7 @@ const JOBS: &[&str] = &[
     "$T autoreap ignore 10 2",
     "$T autoreap nocldwait 10 2",
     "$T zombies 5 20",
-    "$T hold 30M 20 0 /dev/null",
+    "$T hold 30M 20 0 held",
     "$T names 5 5",
     "dd if=/dev/zero of=block bs=64k count=40 2>/dev/null; cat block > /dev/null; rm block",
     "seq 20000 | sort -r | tail -n 1",
