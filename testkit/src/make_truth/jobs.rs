@@ -90,6 +90,7 @@ pub(crate) const JOBS: &[Job] = &[
     job!("burst", "sh", Shell, How::Plain, &[]),
     job!("bursts", "sh", Shell, How::Plain, &[]),
     job!("copy-on-write", "sh", Shell, How::Plain, &[]),
+    job!("parent-writes", "py", Python, How::Plain, &["/usr/bin/python3"]),
     job!("pure-user", "sh", Shell, How::Plain, &[]),
     job!("pure-system", "sh", Shell, How::Plain, &["dd"]),
     job!("phases-subshell", "sh", Shell, How::Plain, &["sed"]),

@@ -33,6 +33,8 @@ pub(crate) struct CopyReadings {
     /// All page faults of its life, and those after its last reading.
     pub faults: u64,
     pub faults_after: u64,
+    /// Page faults of its parent in that time: what the parent changed, the copy kept as it was.
+    pub parent_faults: u64,
     /// Resident memory when it was last read; 0 where it never was.
     pub rss_bytes: u64,
 }
@@ -48,7 +50,7 @@ impl LastReadings {
             let risen_bytes =
                 self.final_mark_bytes.map_or(u64::MAX, |mark| mark.saturating_sub(copy.rss_bytes));
             let mapped_bytes = mapped_by_faults_bytes(copy.faults_after, huge.since_tick_bytes);
-            (copy.faults * PAGE_BYTES)
+            ((copy.faults + copy.parent_faults) * PAGE_BYTES)
                 .saturating_add(huge.anon_since_start_bytes)
                 .saturating_add(self.file_bytes)
                 .saturating_add(mapped_bytes.min(risen_bytes))
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_copy_counts_with_what_it_changed() {
-        let copy = CopyReadings { faults: 100, faults_after: 2, rss_bytes: 400_000_000 };
+        let copy = CopyReadings { faults: 90, faults_after: 2, parent_faults: 10, rss_bytes: 400_000_000 };
         let read = LastReadings {
             final_mark_bytes: Some(500_000_000),
             copy: Some(copy),
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_copy_whose_mark_did_not_rise_mapped_nothing_more() {
-        let copy = CopyReadings { faults: 100, faults_after: 100, rss_bytes: 500_000_000 };
+        let copy = CopyReadings { faults: 100, faults_after: 100, parent_faults: 0, rss_bytes: 500_000_000 };
         let read =
             |final_mark_bytes| LastReadings { final_mark_bytes, copy: Some(copy), ..LastReadings::default() };
         let own = |mark| read(mark).at_most(NO_HUGE).map(|most| most.own_bytes);

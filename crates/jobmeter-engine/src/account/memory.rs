@@ -182,8 +182,8 @@ impl MemoryAccount {
             || moves(COMBINED)
             || moves(DESCENDANTS)
             || (may_exceed && self.is_pass_due(all, elapsed_ns) && {
-                let copies = readings.iter().filter(|reading| reading.is_copy);
-                let unshared_bytes: u64 = copies.map(|reading| reading.unshared_at_most_bytes).sum();
+                // A parent that writes leaves its copies alone with what was there before.
+                let unshared_bytes: u64 = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();
                 unshared_bytes > self.best_bytes[COMBINED] / 100 + 65_536
             })
     }

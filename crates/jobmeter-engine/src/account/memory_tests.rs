@@ -128,6 +128,9 @@ fn copies_that_write_are_asked_again_after_a_while() {
     assert_eq!(account.wants(&still, LATER_NS + 30_000_000), Wanted::Nothing, "nobody wrote");
     writing[1].unshared_at_most_bytes = MB / 2;
     assert_eq!(account.wants(&writing, LATER_NS + 30_000_000), Wanted::Nothing, "too little to matter");
+    let mut parent_writes = still;
+    parent_writes[0].unshared_at_most_bytes = 30 * MB;
+    assert_eq!(account.wants(&parent_writes, LATER_NS + 30_000_000), PASS, "the copy keeps what it rewrote");
 }
 
 #[test]

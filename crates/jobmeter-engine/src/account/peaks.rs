@@ -66,6 +66,8 @@ pub(crate) struct Living {
     /// Anonymous memory now, and when it was first seen.
     pub anon_bytes: u64,
     pub anon_at_birth_bytes: u64,
+    /// Page faults of its parent when this copy was first seen, or earlier.
+    pub parent_faults_at_birth: u64,
     /// The most that ticks have seen of it since the full tick before.
     pub max_rss_bytes: u64,
     /// The least and the most that ticks have seen of its files and shared memory since then.
@@ -332,17 +334,48 @@ impl Peaks {
 fn living_at_most(living: &[Living], huge: Huge) -> Parts {
     let mut total = Parts::default();
     living.iter().for_each(|process| total.add(process.at_most(huge)));
-    let anon_of = |pid: i32| living.iter().find(|other| other.pid == pid).map(|other| other.anon_bytes);
-    let mut beyond: Vec<(i32, u64)> = Vec::new();
+    let mut families: Vec<Family<'_>> = Vec::new();
     for copy in living.iter().filter(|process| process.is_copy) {
-        let bytes = copy.inherited_beyond_bytes(anon_of(copy.parent_pid).unwrap_or(0));
-        match beyond.iter_mut().find(|(parent_pid, _)| *parent_pid == copy.parent_pid) {
-            Some((_, most_bytes)) => *most_bytes = (*most_bytes).max(bytes),
-            None => beyond.push((copy.parent_pid, bytes)),
+        match families.iter_mut().find(|family| family.parent_pid == copy.parent_pid) {
+            Some(family) => family.take(copy),
+            None => {
+                let parent = living.iter().find(|other| other.pid == copy.parent_pid);
+                let mut family = Family { parent_pid: copy.parent_pid, parent, ..Family::default() };
+                family.take(copy);
+                families.push(family);
+            }
         }
     }
-    total.own_bytes += beyond.into_iter().map(|(_, bytes)| bytes).sum::<u64>();
+    total.own_bytes += families.iter().map(Family::beyond_parent_bytes).sum::<u64>();
     total
+}
+
+/// The copies of one parent.
+#[derive(Default)]
+struct Family<'a> {
+    parent_pid: i32,
+    parent: Option<&'a Living>,
+    /// The most that one of them has and the parent no longer.
+    given_up_bytes: u64,
+    inherited_bytes: u64,
+    /// The most page faults of the parent since one of them was born.
+    parent_faults: u64,
+}
+
+impl Family<'_> {
+    fn take(&mut self, copy: &Living) {
+        let parent_anon_bytes = self.parent.map_or(0, |parent| parent.anon_bytes);
+        self.given_up_bytes = self.given_up_bytes.max(copy.inherited_beyond_bytes(parent_anon_bytes));
+        self.inherited_bytes += copy.anon_at_birth_bytes;
+        let faults = self.parent.map_or(0, |parent| parent.faults);
+        self.parent_faults = self.parent_faults.max(faults.saturating_sub(copy.parent_faults_at_birth));
+    }
+
+    /// Inherited memory that is no longer the parent's: it gave it up, or changed it, with a fault for each page, while the
+    /// copies kept what was there before.
+    fn beyond_parent_bytes(&self) -> u64 {
+        self.given_up_bytes + (self.parent_faults * PAGE_BYTES).min(self.inherited_bytes)
+    }
 }
 
 /// Of the processes that ended: what those held at most that lived at one moment.

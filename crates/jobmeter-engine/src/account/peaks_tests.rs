@@ -65,6 +65,17 @@ fn a_copy_counts_with_what_it_changed() {
     assert_eq!(living_mb(&[program(1, 500), grown]), 500 + 1 + 30, "beyond what ticks saw, by its mark");
 }
 
+/// As redis does, whose child writes a snapshot while it goes on.
+#[test]
+fn what_a_parent_changed_its_copies_keep_as_it_was() {
+    let parent = |faults| Living { faults, ..program(1, 500) };
+    let copy = |pid, at_birth| Living { parent_faults_at_birth: at_birth, ..copy_of(1, pid, 500, 0) };
+    assert_eq!(living_mb(&[parent(1000), copy(2, 1000)]), 500);
+    assert_eq!(living_mb(&[parent(1000 + 256), copy(2, 1000)]), 501);
+    assert_eq!(living_mb(&[parent(1000 + 512), copy(2, 1000), copy(3, 1256)]), 502);
+    assert_eq!(living_mb(&[parent(1 << 30), copy(2, 1000)]), 1000, "no more than it inherited");
+}
+
 #[test]
 fn what_a_parent_gave_up_counts_once_for_its_copies() {
     let copies = [copy_of(1, 2, 500, 0), copy_of(1, 3, 400, 0)];

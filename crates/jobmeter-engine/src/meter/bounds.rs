@@ -36,10 +36,21 @@ struct ExitMark {
 struct Departed {
     pid: i32,
     is_main: bool,
+    /// Forked copies of it count with what they changed: it counts for as long as any of them.
+    has_copies: bool,
     readings: LastReadings,
-    /// Its page faults when it was last read.
+    /// Its page faults when it was last read, and those since the last full tick.
     faults: u64,
+    faults_since: u64,
     is_bounded_before: bool,
+}
+
+/// Page faults of the parent of a forked copy: with each it can have changed a page that the copy keeps as it was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParentFaults {
+    pub total: u64,
+    /// Since the last full tick.
+    pub since: u64,
 }
 
 #[derive(Default)]
@@ -168,19 +179,25 @@ impl Meter {
         let final_mark_bytes = mark.map(|mark| mark.peak_rss_bytes).or(reaped_bytes);
         // Read as a zombie, or in its exit record, the count of its faults is final.
         let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
-        let parent_lives = self.lives(gone.parent_pid);
-        let readings =
-            gone.last_readings(final_mark_bytes, final_faults, mark.and_then(|mark| mark.name), parent_lives);
+        let parent = self.counts_with_copies(gone.parent_pid);
+        let last_name = mark.and_then(|mark| mark.name);
+        let readings = gone.last_readings(final_mark_bytes, final_faults, last_name, parent);
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
             is_main: gone.is_main,
+            has_copies: false,
             readings,
             faults: gone.stat.faults(),
+            faults_since: gone.faults_since_full(),
             is_bounded_before: gone.is_end_bounded(),
         });
         if gone.is_main {
             let huge = self.bounds.read_huge(self.tree.scale.page_bytes);
             let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
+            let programs = self.witnesses.follower.as_ref().and_then(|follower| follower.main_programs());
+            // Of a program that was never read only `wait` tells: its mark outlives an exec.
+            let are_all_read = programs.is_none_or(|programs| programs <= gone.programs_read());
+            let at_most = at_most.filter(|_| are_all_read);
             self.bounds.main_at_most_bytes = at_most.map(|bytes| bytes.max(gone.before_exec_bytes()));
         }
     }
@@ -266,7 +283,7 @@ impl Meter {
                         mark.map(|mark| mark.peak_rss_bytes),
                         faults,
                         mark.and_then(|mark| mark.name),
-                        self.lives(process.parent_pid),
+                        self.parent_faults(process.parent_pid),
                     );
                     interval.push_ended(0, u64::MAX, process.is_main, readings);
                 }
@@ -286,21 +303,45 @@ impl Meter {
                 interval.push_ended(0, u64::MAX, gone.is_main, gone.readings);
             }
         }
+        let mut lived = Vec::with_capacity(passed.len());
         for life in passed {
-            let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid);
+            let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid).copied();
             let readings = gone.map_or_else(|| self.unseen_readings(life, now_ns), |gone| gone.readings);
-            interval.push_ended(life.fork_ns, life.end_ns, gone.is_some_and(|gone| gone.is_main), readings);
+            lived.push((gone, *life, readings));
+        }
+        for (gone, life, readings) in lived {
+            // Learned while the others were looked at.
+            let now_gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid);
+            let (fork_ns, end_ns) = match now_gone.filter(|gone| gone.has_copies) {
+                Some(_) => (0, u64::MAX),
+                None => (life.fork_ns, life.end_ns),
+            };
+            interval.push_ended(fork_ns, end_ns, gone.is_some_and(|gone| gone.is_main), readings);
         }
         interval
     }
 
-    /// Whether `pid` is a member that has not ended: what its forked copies did not change is in its memory.
-    fn lives(&self, pid: i32) -> bool {
-        self.tree.get(pid).is_some_and(|process| !process.is_zombie())
+    /// Page faults of `pid` where its memory is counted at all times of the present interval, in which a copy of it ended:
+    /// it lives, or has ended itself since the last full tick.
+    fn counts_with_copies(&mut self, pid: i32) -> Option<ParentFaults> {
+        let gone = self.bounds.departed.iter_mut().find(|gone| gone.pid == pid && !gone.is_bounded_before);
+        match gone {
+            Some(gone) => {
+                gone.has_copies = true;
+                Some(ParentFaults { total: gone.faults, since: gone.faults_since })
+            }
+            None => self.parent_faults(pid),
+        }
+    }
+
+    /// Of a member that has not ended: what its forked copies did not change is in its memory.
+    fn parent_faults(&self, pid: i32) -> Option<ParentFaults> {
+        let living = self.tree.get(pid).filter(|process| !process.is_zombie());
+        living.map(|parent| ParentFaults { total: parent.stat.faults(), since: parent.faults_since_full() })
     }
 
     /// What is known of a process that no tick has seen.
-    fn unseen_readings(&self, life: &Passed, now_ns: u64) -> LastReadings {
+    fn unseen_readings(&mut self, life: &Passed, now_ns: u64) -> LastReadings {
         if life.end_ns == u64::MAX && life.fork_ns > 0 {
             let age_ns = now_ns.saturating_sub(life.fork_ns);
             let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
@@ -308,12 +349,13 @@ impl Meter {
         }
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
         let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
-        let parent_lives = self.lives(parent_pid);
+        let parent = if is_copy { self.counts_with_copies(parent_pid) } else { None };
         LastReadings {
             final_mark_bytes: Some(peak_rss_bytes),
-            copy: (is_copy && parent_lives).then_some(CopyReadings {
+            copy: parent.map(|parent| CopyReadings {
                 faults,
                 faults_after: faults,
+                parent_faults: parent.since,
                 rss_bytes: 0,
             }),
             // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,

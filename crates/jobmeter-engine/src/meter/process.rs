@@ -88,6 +88,8 @@ pub struct Process {
     exec: Option<Exec>,
     /// The most that programs before the present one can have held, of all its life.
     before_exec_bytes: u64,
+    /// Programs that it was seen to run.
+    programs_read: u32,
     /// Last `stat`. Of a process without children it may be one slow period old.
     pub stat: stat::Stat,
     /// Own CPU time by the process CPU clock, every tick.
@@ -100,6 +102,9 @@ pub struct Process {
     borrows_memory: bool,
     /// Anonymous memory when first seen: what a forked copy shares with its parent.
     pub anon_at_birth_bytes: u64,
+    /// Page faults of its parent as last read before this process was found: what the parent changes after the fork takes
+    /// further ones.
+    pub parent_faults_at_birth: u64,
     /// Waited-for children included.
     pub io: Option<io::Io>,
     /// The meter is a part of this process: what it has read is taken out of `io`.
@@ -146,6 +151,8 @@ pub struct Process {
     cpu_at_slow_ns: u64,
     cpu_at_children_ns: u64,
     children_at_ns: u64,
+    /// Its page faults, as known when its list of children was last read and the time before that.
+    faults_at_lists: [u64; 2],
     /// Minor faults at the last rollup.
     faults_at_rollup: u64,
     /// When the children of its other threads were last looked for.
@@ -206,12 +213,14 @@ impl Process {
             is_renamed: false,
             exec: None,
             before_exec_bytes: 0,
+            programs_read: 1,
             stat,
             cpu_ns: 0,
             rss_bytes: 0,
             rss_file_bytes: 0,
             borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
             anon_at_birth_bytes: 0,
+            parent_faults_at_birth: 0,
             io: None,
             hosts_meter: false,
             io_is_refused: false,
@@ -238,6 +247,7 @@ impl Process {
             cpu_at_slow_ns: NEVER,
             cpu_at_children_ns: NEVER,
             children_at_ns: 0,
+            faults_at_lists: [0; 2],
             faults_at_rollup: 0,
             threads_scanned_at_ns: 0,
             has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
@@ -457,9 +467,15 @@ impl Process {
             || now_ns >= self.children_at_ns + IDLE_CHILDREN_PERIOD_NS
     }
 
+    /// Its page faults when the children that its list shows for the first time were certainly not born.
+    pub(crate) fn faults_before_newborns(&self) -> u64 {
+        self.faults_at_lists[1]
+    }
+
     /// Children of the main thread, each passed to `found`. Larger families take several reads.
     pub fn read_children(&mut self, now_ns: u64, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
         (self.children_at_ns, self.cpu_at_children_ns) = (now_ns, self.cpu_ns);
+        self.faults_at_lists = [self.stat.faults(), self.faults_at_lists[0]];
         match &self.children_file {
             Some(file) => read_children_of(file.as_raw_fd(), buffer, found),
             None => read_thread_children(self.proc, self.id.pid, self.id.pid, buffer, found),

@@ -382,8 +382,10 @@ impl Tree {
 
     pub(super) fn add(&mut self, pid: i32, born: &mut Vec<i32>) {
         let keep = self.descriptors.allow(self.kept_files, FILES_PER_PROCESS);
-        if let Some(process) = Process::open(self.proc, pid, false, keep, self.scale, &mut self.buffer) {
+        if let Some(mut process) = Process::open(self.proc, pid, false, keep, self.scale, &mut self.buffer) {
             self.note_child_of_guest(&process);
+            let parent = self.get(process.parent_pid);
+            process.parent_faults_at_birth = parent.map_or(0, Process::faults_before_newborns);
             self.insert(process);
             born.push(pid);
         }

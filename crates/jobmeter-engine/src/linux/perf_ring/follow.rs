@@ -48,6 +48,8 @@ pub(crate) struct Follower {
     has_warned: bool,
     /// The count of lost records at the last sweep for processes that are gone.
     swept_lost: u64,
+    /// Programs that main has run, once it is gone.
+    main_programs: Option<u32>,
 }
 
 /// What is left of a process that has ended.
@@ -88,6 +90,7 @@ impl Follower {
             is_blind: false,
             has_warned: false,
             swept_lost: 0,
+            main_programs: None,
         }
     }
 
@@ -103,6 +106,11 @@ impl Follower {
     /// Whether the ring had records of every process since the job began.
     pub(crate) fn is_complete(&self) -> bool {
         self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
+    }
+
+    /// Programs that main has run, by its records, once it is gone.
+    pub(crate) fn main_programs(&self) -> Option<u32> {
+        self.main_programs
     }
 
     /// Its records tell the names of processes.
@@ -400,9 +408,13 @@ impl Meter {
 
     /// The tree has removed `pid`: returns when it ended, where the ring knows.
     pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> Option<u64> {
+        let is_main = pid == self.main_pid();
         let follower = self.witnesses.follower.as_mut()?;
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
         let life = follower.lives.let_go(pid, now_ns)?;
+        if is_main {
+            follower.main_programs = Some(life.programs);
+        }
         let end_ns = life.end_ns.or(waiting_ns)?;
         follower.lives.pass_member(pid, life.fork_ns.unwrap_or_default(), end_ns);
         Some(end_ns)

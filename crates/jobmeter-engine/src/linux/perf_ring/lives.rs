@@ -21,9 +21,16 @@ pub(super) struct Life {
     /// 0 while unknown.
     pub(super) start_ticks: u64,
     exec_ns: Option<u64>,
+    /// Programs that it has run since it was forked.
+    pub(super) programs: u32,
 }
 
 impl Life {
+    fn note_exec(&mut self, t_ns: u64) {
+        self.exec_ns = Some(t_ns);
+        self.programs += 1;
+    }
+
     /// Whether it has page faults of its own: one that lives in its parent's memory (vfork) need not, but it does not
     /// live for long without a program.
     pub(super) fn must_have_faulted(&self) -> bool {
@@ -109,6 +116,7 @@ impl Lives {
             last_cpu_ns: None,
             start_ticks: 0,
             exec_ns: None,
+            programs: 0,
         };
         self.by_pid.insert(pid, life);
     }
@@ -160,7 +168,7 @@ impl Lives {
             What::Named { .. } | What::Exec if pid != tid => None,
             What::Exec => {
                 let life = self.known(pid)?;
-                life.exec_ns = Some(t_ns);
+                life.note_exec(t_ns);
                 if !life.is_recorded {
                     life.name = UNKNOWN_NAME;
                 }
@@ -169,7 +177,7 @@ impl Lives {
             What::Named { name, by_exec } => {
                 let life = self.known(pid)?;
                 if by_exec {
-                    life.exec_ns = Some(t_ns);
+                    life.note_exec(t_ns);
                 }
                 let is_new = std::mem::replace(&mut life.name, name) != name;
                 (is_new && life.is_recorded).then_some(Change::Renamed { pid, name })

@@ -1,5 +1,6 @@
 //! What was last read of a process, as the account takes it.
 
+use super::super::bounds::ParentFaults;
 use super::{Exec, NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::peaks::{Living, PAGE_BYTES, mapped_by_faults_bytes};
@@ -19,10 +20,16 @@ impl Process {
             read_bytes: before.read_bytes.max(read_bytes),
         });
         if !was_copy {
+            self.programs_read += 1;
             let faults_since = faults.saturating_sub(self.faults_at_mark);
             let at_most_bytes = self.peak_rss_bytes.saturating_add(mapped_by_faults_bytes(faults_since, 0));
             self.before_exec_bytes = self.before_exec_bytes.max(at_most_bytes);
         }
+    }
+
+    /// Programs that it was seen to run; it may have run more.
+    pub(crate) fn programs_read(&self) -> u32 {
+        self.programs_read
     }
 
     /// The most that programs before the present one can have held; huge pages are not in it.
@@ -41,10 +48,15 @@ impl Process {
         }
     }
 
+    /// Page faults of its own since the last full tick.
+    pub(crate) fn faults_since_full(&self) -> u64 {
+        self.stat.faults().saturating_sub(self.faults_at_full)
+    }
+
     /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date.
     pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
         let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
-        let faults_since = self.stat.faults().saturating_sub(self.faults_at_full);
+        let faults_since = self.faults_since_full();
         is_fresh.then(|| Living {
             pid: self.id.pid,
             parent_pid: self.parent_pid,
@@ -52,6 +64,7 @@ impl Process {
             is_copy: self.stat.is_forked_copy() && !self.is_main,
             anon_bytes: self.rss_bytes.saturating_sub(self.rss_file_bytes),
             anon_at_birth_bytes: self.anon_at_birth_bytes,
+            parent_faults_at_birth: self.parent_faults_at_birth,
             max_rss_bytes: self.max_rss_bytes,
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
@@ -63,23 +76,26 @@ impl Process {
     }
 
     /// What bounds its memory now that it has ended. `mark_bytes` is its final mark where that is known, `faults` all of
-    /// its page faults, `last_name` what it was called at its end; `parent_lives` says that its parent still has what a forked copy shares.
+    /// its page faults, `last_name` what it was called at its end; `parent` is given where its parent's memory counts, in which
+    /// is what a forked copy shares.
     pub(crate) fn last_readings(
         &self,
         mark_bytes: Option<u64>,
         faults: Option<u64>,
         last_name: Option<[u8; 16]>,
-        parent_lives: bool,
+        parent: Option<ParentFaults>,
     ) -> LastReadings {
         let has_changed = last_name.is_some_and(|name| name != self.stat.name);
-        let is_copy = self.stat.is_forked_copy() && !self.is_main && parent_lives;
+        let parent = parent.filter(|_| self.stat.is_forked_copy() && !self.is_main);
+        let is_copy = parent.is_some();
         LastReadings {
             final_mark_bytes: mark_bytes,
             read_mark_bytes: self.peak_rss_bytes,
             faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
-            copy: faults.filter(|_| is_copy).map(|faults| CopyReadings {
+            copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
                 faults_after: faults.saturating_sub(self.faults_at_full),
+                parent_faults: parent.total.saturating_sub(self.parent_faults_at_birth),
                 rss_bytes: self.max_rss_bytes,
             }),
             before_exec: faults.filter(|_| has_changed).map(|faults| BeforeExec {
