@@ -40,6 +40,11 @@ pub(crate) struct CopyReadings {
 }
 
 impl LastReadings {
+    /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
+    pub(crate) fn inherited_bytes(&self) -> u64 {
+        self.copy.map_or(0, |_| self.final_mark_bytes.unwrap_or(self.read_mark_bytes))
+    }
+
     /// The most that it held; `None` where nothing bounds it.
     pub(crate) fn at_most(&self, huge: Huge) -> Option<Parts> {
         let by_faults = self.faults_after.map(|faults| {

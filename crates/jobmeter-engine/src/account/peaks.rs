@@ -135,12 +135,14 @@ pub(crate) struct Ended {
     pub at_most: Option<Parts>,
     /// That rests on many page faults and says little: the largest mark of all may turn out to be less.
     pub is_loose: bool,
+    /// The most that a forked copy can have from its parent besides, which counts with the parent.
+    pub inherited_bytes: u64,
     pub is_main: bool,
 }
 
 impl Ended {
     pub(crate) fn at_unknown_times(at_most: Option<Parts>) -> Ended {
-        Ended { fork_ns: 0, end_ns: u64::MAX, at_most, is_loose: false, is_main: false }
+        Ended { fork_ns: 0, end_ns: u64::MAX, at_most, is_loose: false, inherited_bytes: 0, is_main: false }
     }
 }
 
@@ -159,6 +161,19 @@ pub(crate) struct Interval {
     pub huge: Huge,
     /// Files and shared memory that the whole machine had mapped at either end.
     pub mapped_bytes: Option<u64>,
+}
+
+impl Interval {
+    /// The same without main. What copies of it have from it then counts once, for all of them.
+    pub(crate) fn without_main(mut self) -> Interval {
+        self.living.retain(|process| !process.is_main);
+        self.ended.retain(|ended| !ended.is_main);
+        let inherited_bytes = self.ended.iter().map(|ended| ended.inherited_bytes).max().unwrap_or(0);
+        if inherited_bytes > 0 {
+            self.ended.push(Ended::at_unknown_times(Some(Parts::of(inherited_bytes, 0))));
+        }
+        self
+    }
 }
 
 /// The most that the tree can have held at one moment, up to what is not known before the end: the largest mark of all.

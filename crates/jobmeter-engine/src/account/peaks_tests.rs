@@ -77,6 +77,17 @@ fn what_a_parent_changed_its_copies_keep_as_it_was() {
 }
 
 #[test]
+fn copies_of_main_keep_what_they_have_from_it_where_main_does_not_count() {
+    let copy = Ended { inherited_bytes: 300 * MB, ..at(0, 9, Some(5)) };
+    let main = Living { is_main: true, ..program(1, 320) };
+    let interval = || Interval { living: vec![main], ended: vec![copy, copy], ..quiet() };
+    let mut peaks = [Peaks::default(), Peaks::default()];
+    peaks[0].take(&interval());
+    peaks[1].take(&interval().without_main());
+    assert_eq!(peaks.map(|peaks| upper_mb(&peaks, None).map(|(mb, _)| mb)), [Some(330), Some(310)]);
+}
+
+#[test]
 fn what_a_parent_gave_up_counts_once_for_its_copies() {
     let copies = [copy_of(1, 2, 500, 0), copy_of(1, 3, 400, 0)];
     assert_eq!(living_mb(&[program(1, 100), copies[0], copies[1]]), 100 + 400);

@@ -236,10 +236,7 @@ impl Meter {
         }
         let interval = self.interval(now_ns, &passed);
         self.bounds.combined.take(&interval);
-        let mut interval = interval;
-        interval.living.retain(|process| !process.is_main);
-        interval.ended.retain(|ended| !ended.is_main);
-        self.bounds.descendants.take(&interval);
+        self.bounds.descendants.take(&interval.without_main());
         self.bounds.departed.clear();
         let tree = &self.tree;
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
@@ -392,6 +389,8 @@ impl Interval {
         if at_most.is_none() {
             self.ended_before_bytes += readings.read_mark_bytes;
         }
-        self.ended.push(Ended { fork_ns, end_ns, at_most, is_loose: at_most.is_some_and(is_loose), is_main });
+        let is_loose = at_most.is_some_and(is_loose);
+        let inherited_bytes = readings.inherited_bytes();
+        self.ended.push(Ended { fork_ns, end_ns, at_most, is_loose, inherited_bytes, is_main });
     }
 }

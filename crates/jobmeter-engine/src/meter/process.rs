@@ -61,15 +61,6 @@ pub struct RollupReading {
     pub cost_ns: u64,
 }
 
-/// What was known of a process that has become another program.
-#[derive(Debug, Clone, Copy)]
-struct Exec {
-    /// It had been a forked copy: what it had not changed was its parent's.
-    was_copy: bool,
-    /// The most that it was seen to hold before.
-    read_bytes: u64,
-}
-
 /// One process and what was last read of it. More fields than we like, and flat on purpose: `stat`, `statm`, `io` and
 /// `status` each update several of them, and every tick walks over the fields of thousands of processes.
 pub struct Process {
@@ -85,7 +76,7 @@ pub struct Process {
     /// The command name has changed since it was last reported.
     pub is_renamed: bool,
     /// Since the last full tick it has become another program. Its mark does not tell of what it held before.
-    exec: Option<Exec>,
+    exec: Option<readings::Exec>,
     /// The most that programs before the present one can have held, of all its life.
     before_exec_bytes: u64,
     /// Programs that it was seen to run.

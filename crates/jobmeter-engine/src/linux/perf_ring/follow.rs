@@ -4,9 +4,9 @@
 use super::PerfRing;
 use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
+use super::remains::{EXITING, Remains, remains_of};
 use crate::account::ledger::Parent;
 use crate::linux::control::Reaped;
-use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::stat::name_text;
 use crate::linux::sys;
 use crate::meter::Meter;
@@ -21,9 +21,6 @@ const MAX_SHORT_EVENTS: u32 = 100_000;
 
 /// At most this many zombies are read per call.
 const MAX_LOOKS: u32 = 64;
-
-/// `PF_EXITING` of the flags in `stat`.
-const EXITING: u64 = 0x4;
 
 /// A process that we reaped and that no tick had sampled.
 struct UnsampledReap {
@@ -50,30 +47,6 @@ pub(crate) struct Follower {
     swept_lost: u64,
     /// Programs that main has run, once it is gone.
     main_programs: Option<u32>,
-}
-
-/// What is left of a process that has ended.
-enum Remains {
-    None,
-    Zombie {
-        start_ticks: u64,
-        cpu_ns: u64,
-    },
-    Leaving {
-        start_ticks: u64,
-    },
-    /// It lives on without records: it changed to rights that we may not watch.
-    Alive,
-}
-
-fn remains_of(proc: ProcRoot, pid: i32, buffer: &mut [u8]) -> Remains {
-    let Some(cpu_ns) = sys::process_cpu_ns(pid) else { return Remains::None };
-    match proc.stat(pid, buffer) {
-        None => Remains::None,
-        Some(stat) if stat.state == b'Z' => Remains::Zombie { start_ticks: stat.start_ticks, cpu_ns },
-        Some(stat) if stat.flags & EXITING != 0 => Remains::Leaving { start_ticks: stat.start_ticks },
-        Some(_) => Remains::Alive,
-    }
 }
 
 impl Follower {

@@ -8,6 +8,7 @@ mod cpu_ring;
 mod follow;
 mod lives;
 mod record;
+mod remains;
 
 use crate::linux::sys;
 use cpu_ring::CpuRing;

@@ -1,7 +1,7 @@
 //! What was last read of a process, as the account takes it.
 
 use super::super::bounds::ParentFaults;
-use super::{Exec, NEVER, Process, SHORTEST_FAULT_NS, Scale};
+use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::peaks::{Living, PAGE_BYTES, mapped_by_faults_bytes};
 use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
@@ -9,6 +9,15 @@ use crate::account::sharing::MemoryReading;
 use crate::linux::proc::stat;
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
+
+/// What was known of a process that has become another program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exec {
+    /// It had been a forked copy: what it had not changed was its parent's.
+    was_copy: bool,
+    /// The most that it was seen to hold before.
+    read_bytes: u64,
+}
 
 impl Process {
     /// `stat` shows that it has become another program; `faults` are its page faults by now.
