@@ -63,6 +63,7 @@ pub(crate) fn plan(ending: Ending) {
 }
 
 /// Whether a signal has asked us to end since the job has.
+#[cfg(feature = "object-storage")]
 pub(crate) fn is_hurried() -> bool {
     IS_HURRIED.load(Ordering::Relaxed)
 }
