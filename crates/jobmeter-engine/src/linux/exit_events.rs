@@ -100,6 +100,11 @@ impl ExitEvents {
         Ok(events)
     }
 
+    /// From now on only ends are told. The kernel knows one choice for each socket, the last.
+    pub(crate) fn narrow_to_ends(&self) -> io::Result<()> {
+        self.listen(EVENT_EXIT)
+    }
+
     pub(crate) fn as_raw_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }

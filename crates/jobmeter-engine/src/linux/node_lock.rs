@@ -163,6 +163,7 @@ fn place_of(key: &str) -> libc::off_t {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linux::control;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn folder(name: &str) -> PathBuf {
@@ -179,16 +180,14 @@ mod tests {
     /// Whether a child process gets it. The child makes one system call and leaves.
     fn is_free_for_child(lock: &NodeLock) -> bool {
         // SAFETY: nothing else happens in the child.
-        unsafe {
+        let pid = unsafe {
             match libc::fork() {
                 0 => libc::_exit(i32::from(lock.take() == Taken::Ours)),
-                pid => {
-                    let mut status = 0;
-                    assert_eq!(libc::waitpid(pid, &raw mut status, 0), pid);
-                    libc::WEXITSTATUS(status) == 1
-                }
+                pid => pid,
             }
-        }
+        };
+        let reaped = control::wait(control::Pid::new(pid).expect("a child")).expect("its end");
+        libc::WEXITSTATUS(reaped.status) == 1
     }
 
     #[test]

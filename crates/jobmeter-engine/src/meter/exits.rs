@@ -18,6 +18,11 @@ const CLAIMED_WITHIN_NS: u64 = 5_000_000_000;
 const MANY: usize = 32;
 const SOON_NS: u64 = 50_000_000;
 
+/// Events of the whole machine that are worth following, by the second: each costs a microsecond or more, so that these
+/// take about 1 % of a core. Beyond it only ends are listened to, and what is not told is said to be missing.
+const MOST_PER_SECOND: usize = 8_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
 /// What the kernel said of the end of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct KnownEnd {
@@ -46,6 +51,25 @@ pub(crate) struct Exits {
     records: Vec<Record>,
     has_lost: bool,
     drain_at_ns: Option<u64>,
+    load: Load,
+}
+
+/// How many events came in the present second.
+#[derive(Debug, Default)]
+struct Load {
+    since_ns: u64,
+    events: usize,
+}
+
+impl Load {
+    /// Whether they are more than is worth following.
+    fn is_too_much_with(&mut self, events: usize, now_ns: u64) -> bool {
+        if now_ns >= self.since_ns + SECOND_NS {
+            (self.since_ns, self.events) = (now_ns, 0);
+        }
+        self.events += events;
+        self.events > MOST_PER_SECOND
+    }
 }
 
 impl Exits {
@@ -79,6 +103,13 @@ impl Exits {
         });
         self.has_lost |= drained.has_lost;
         self.drain_at_ns = (drained.events >= MANY).then(|| now_ns + SOON_NS);
+        if has_starts && self.load.is_too_much_with(drained.events, now_ns) {
+            self.has_starts = false;
+            self.has_lost = true;
+            if events.narrow_to_ends().is_err() {
+                self.events = None;
+            }
+        }
         if unclaimed.len() > MAX_UNCLAIMED {
             unclaimed.retain(|_, event| now_ns < event.t_ns + CLAIMED_WITHIN_NS);
         }
@@ -160,6 +191,14 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_busy_machine_is_not_followed_for_long() {
+        let mut load = Load::default();
+        assert!(!load.is_too_much_with(MOST_PER_SECOND, 5 * SECOND_NS));
+        assert!(!load.is_too_much_with(MOST_PER_SECOND, 6 * SECOND_NS), "a second later");
+        assert!(load.is_too_much_with(1, 6 * SECOND_NS + 1));
+    }
 
     #[test]
     fn an_end_is_claimed_once_and_by_the_process_that_it_was() {
