@@ -8,7 +8,7 @@ use jobmeter_model::{Column, Event, Kind, Metric, Scope, Sink};
 pub const MAPPED: [Metric; 4] = [Metric::CpuNs, Metric::RssBytes, Metric::GpuBusyPpm, Metric::GpuMemoryBytes];
 
 /// Steps over all ranks and figures together, so that the page of a large job can still be mailed.
-const MOST_STEPS: usize = 640_000;
+const MOST_STEPS: usize = 500_000;
 const MOST_COLUMNS: usize = 400;
 /// However many ranks there are.
 const LEAST_COLUMNS: usize = 60;

@@ -60,7 +60,7 @@ fn final_totals_count_and_a_counter_that_runs_backwards_is_a_gap() {
 fn a_thousand_ranks_have_fewer_steps_than_four() {
     let hour_ns = 3_600 * SECOND_NS;
     assert_eq!(MapScale::new(4, hour_ns).columns, 400);
-    assert_eq!(MapScale::new(1_024, hour_ns).columns, 156);
+    assert_eq!(MapScale::new(1_024, hour_ns).columns, 122);
     assert_eq!(MapScale::new(100_000, hour_ns).columns, 60);
     assert_eq!(MapScale::new(4, 25_000_000), MapScale { columns: 3, column_ns: 10_000_000 });
     assert_eq!(MapScale::new(0, 0).columns, 1);
