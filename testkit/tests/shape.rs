@@ -71,7 +71,7 @@ fn structs(text: &str) -> Vec<(String, usize, bool)> {
         let end = format!("{}}}", " ".repeat(indent));
         let fields = lines[at + 1..].iter().take_while(|line| **line != end).filter(is_field).count();
         let above = lines[..at].iter().rev().find(|line| !line.trim_start().starts_with("#["));
-        let has_reason = above.is_some_and(|line| line.trim_start().starts_with("///"));
+        let has_reason = above.is_some_and(|line| line.trim_start().starts_with("//"));
         found.push((name.trim().to_owned(), fields, has_reason));
     }
     found

@@ -30,6 +30,7 @@ const DRAWN_FROM_NS: u64 = 1_000_000_000;
 /// Larger records would keep the shell waiting.
 const DRAWN_TO_BYTES: u64 = 8 << 20;
 
+// One field for each flag that run and attach share. No doc comment: clap would show it as the help of the command.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct MeasureArgs {
     /// Distance of ticks, such as 100ms; without it fine at first, 1 s later

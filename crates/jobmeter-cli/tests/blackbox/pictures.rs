@@ -72,7 +72,7 @@ fn several_runs_are_overlaid_and_compared() {
     recorded(&room, HOSTILE);
     let svg = made_text(&room, &["plot", "name:before", "last"], "both.svg");
     roxmltree::Document::parse(&svg).expect("well-formed XML");
-    assert!(svg.contains("before, peak"), "{svg}");
+    assert_eq!(svg.matches(">before</text>").count(), 1, "each run is named once, above the charts: {svg}");
     assert!(!svg.contains("<script"), "{svg}");
     for (extra, name) in [(&["--static"][..], "static.html"), (&[], "page.html")] {
         let page = made_text(&room, &[&["report", "last~1", "last"], extra].concat(), name);

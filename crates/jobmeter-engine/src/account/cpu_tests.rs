@@ -62,8 +62,14 @@ fn sources_may_differ_by_a_slack_and_no_more() {
 #[test]
 fn each_sign_makes_it_a_lower_bound() {
     let perf = CpuEvidence { perf_clock_ns: Some(1100 * MS), ..evidence(1000) }.settle();
-    // It counts interrupts as well: no bound.
-    assert_eq!((perf.total_ns, perf.quality), (1100 * MS, Quality::Estimate));
+    // It counts interrupts as well: a twelfth is taken off.
+    assert_eq!((perf.total_ns, perf.quality), (1100 * MS - 1100 * MS / 12, Quality::LowerBound));
+    let barely = CpuEvidence { perf_clock_ns: Some(1086 * MS), ..evidence(1000) }.settle();
+    assert_eq!(
+        (barely.total_ns, barely.quality),
+        (1000 * MS, Quality::LowerBound),
+        "never below the accounts"
+    );
     assert!(perf.accounts_are_short && !perf.main_is_short);
     assert!(perf.reason.expect("a reason").contains("perf"));
     let agrees = CpuEvidence { perf_clock_ns: Some(1080 * MS), ..evidence(1000) }.settle();
