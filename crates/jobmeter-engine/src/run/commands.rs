@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 /// Who has lived for so long is asked; until then most have called exec.
 const ASKED_AFTER_NS: u64 = 100_000_000;
-/// Processes that one tick asks at most.
-const MOST_AT_ONCE: usize = 8;
+/// Processes that one tick asks at most; each costs some 20 µs.
+const MOST_AT_ONCE: usize = 2;
 /// Processes that wait at most; more are not asked.
 const MOST_WAITING: usize = 512;
 /// Bytes of command lines that a record takes at most.
