@@ -8,6 +8,7 @@ stays cheap, and the data classes of a pickle can be read where there is no buil
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._forks import importing as _importing
@@ -213,6 +214,13 @@ def page_of_rows(
         columns=columns,
         guidance=guidance,
     )
+
+
+def program_ends() -> None:
+    """The program is about to end: threads that measure wait outside of the interpreter from now on."""
+    native = sys.modules.get(f"{__package__}._native")
+    if native is not None:
+        native.program_ends()
 
 
 def mark_outer(name: str, kind: str) -> None:

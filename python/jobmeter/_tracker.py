@@ -320,6 +320,7 @@ def _at_exit() -> None:
     """A run file gets its last words; the threads themselves would not hold the program up."""
     for tracker in list(_running):
         tracker._end(quietly=True)
+    _engine.program_ends()
 
 
 if sys.platform != "win32":

@@ -1,5 +1,6 @@
 //! The machine and its cloud, in the words of resource_tracker.
 
+use crate::away::away;
 use crate::devices;
 use jobmeter_host::{GpuFact, HostInfo, MetadataConfig, cloud_info_compat, discover, server_info_compat};
 use pyo3::exceptions::PyRuntimeError;
@@ -12,13 +13,13 @@ use std::time::Duration;
 /// Cores, memory and GPUs of this machine, as JSON.
 #[pyfunction]
 pub(crate) fn server_info(py: Python<'_>) -> PyResult<String> {
-    py.detach(|| Ok(server_info_compat(&host()?).to_string()))
+    away(py, || Ok(server_info_compat(&host()?).to_string()))
 }
 
 /// Everything that is known of this machine, as JSON.
 #[pyfunction]
 pub(crate) fn host_info(py: Python<'_>) -> PyResult<String> {
-    py.detach(|| json(&host()?))
+    away(py, || json(&host()?))
 }
 
 fn host() -> PyResult<HostInfo> {
@@ -35,7 +36,7 @@ fn host() -> PyResult<HostInfo> {
 /// Vendor, type, region and zone with their source and reason, as JSON. Nobody is asked without `ask`.
 #[pyfunction]
 pub(crate) fn cloud_facts(py: Python<'_>, root: PathBuf, ask: bool) -> PyResult<String> {
-    py.detach(|| json(&discover(&root, ask.then(MetadataConfig::from_environment).as_ref())))
+    away(py, || json(&discover(&root, ask.then(MetadataConfig::from_environment).as_ref())))
 }
 
 fn json(facts: &impl serde::Serialize) -> PyResult<String> {
@@ -46,7 +47,7 @@ fn json(facts: &impl serde::Serialize) -> PyResult<String> {
 /// service of a vendor that the firmware names asked, or the one at `JOBMETER_METADATA_BASE`.
 #[pyfunction]
 pub(crate) fn cloud_info(py: Python<'_>, root: PathBuf, ask: bool) -> String {
-    py.detach(|| found(&root, ask))
+    away(py, || found(&root, ask))
 }
 
 fn found(root: &Path, ask: bool) -> String {
@@ -82,7 +83,7 @@ impl CloudSearch {
 
     /// What was found, as JSON; asked a second time, what the firmware alone tells.
     fn wait(&self, py: Python<'_>) -> String {
-        py.detach(|| {
+        away(py, || {
             let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
             answer.recv_timeout(PATIENCE).unwrap_or_else(|_| found(&self.root, false))
         })

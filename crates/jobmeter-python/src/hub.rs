@@ -30,6 +30,7 @@ fn lock() -> MutexGuard<'static, Hub> {
 
 unsafe extern "C" fn after_fork_in_child() {
     HUB.forget();
+    crate::away::forget_threads_of_parent();
     jobmeter_engine::meter::forget_meters_of_parent();
 }
 

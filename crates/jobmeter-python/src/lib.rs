@@ -2,6 +2,7 @@
 //! interpreter lock; what is measured and how belongs to jobmeter-engine.
 
 mod arrow;
+mod away;
 mod background;
 mod devices;
 mod files;
@@ -25,6 +26,8 @@ use pyo3::prelude::*;
 mod _native {
     use super::*;
 
+    #[pymodule_export]
+    use crate::away::program_ends;
     #[pymodule_export]
     use crate::files::{create_file, write_file};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! The report's text and page of a run, of a file or of the memory.
 
+use crate::away::away;
 use crate::guidance::Guidance;
 use jobmeter_model::replay::Replay;
 use jobmeter_model::{Column, Metric, Mode, RunInfo, Scope, Sink, Summary, VerdictKind, WarningKind};
@@ -58,7 +59,7 @@ pub(crate) fn page_of_rows(
     guidance: &str,
 ) -> PyResult<String> {
     let guidance = Guidance::parse(guidance)?;
-    py.detach(|| {
+    away(py, || {
         let mut builder = SeriesBuilder::new(DEFAULT_BUCKETS);
         let mut replay = Replay::default();
         for (name, values) in &columns {

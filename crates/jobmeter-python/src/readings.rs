@@ -1,5 +1,6 @@
 //! One reading of a process or of the machine, for programs that take differences themselves.
 
+use crate::away::away;
 use crate::devices;
 use jobmeter_engine::linux::proc::mounts;
 use jobmeter_engine::linux::proc::system::SystemProbe;
@@ -22,7 +23,7 @@ const COMBINED: usize = 2;
 /// I/O include the children that were waited for.
 #[pyfunction]
 pub(crate) fn process_reading(py: Python<'_>, pid: i32, children: bool) -> PyResult<Bound<'_, PyDict>> {
-    let reading = py.detach(|| ProcessReading::take(pid, children)).ok_or_else(|| {
+    let reading = away(py, || ProcessReading::take(pid, children)).ok_or_else(|| {
         PyProcessLookupError::new_err(format!("there is no process {pid}; it may have ended"))
     })?;
     let dict = PyDict::new(py);
@@ -107,7 +108,7 @@ impl ProcessReading {
 /// The devices that a driver shows; none where there is no driver.
 #[pyfunction]
 pub(crate) fn gpus(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let devices = py.detach(devices::list)?;
+    let devices = away(py, devices::list)?;
     devices
         .iter()
         .map(|device| {
@@ -125,7 +126,7 @@ pub(crate) fn gpus(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// Counters since boot and levels of the machine. Unknown figures are `None`.
 #[pyfunction]
 pub(crate) fn system_reading(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let (reading, spaces, gpus) = py.detach(|| {
+    let (reading, spaces, gpus) = away(py, || {
         let mut probe = SystemProbe::open(Path::new("/"));
         probe.read();
         let mounts = mounts::local_mounts(Path::new("/"));

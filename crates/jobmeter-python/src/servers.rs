@@ -1,5 +1,6 @@
 //! What to ask for next time, and which server has it: the rules of jobmeter-insight for `resource_tracker`.
 
+use crate::away::away;
 use jobmeter_insight::Error;
 use jobmeter_insight::catalogue::Catalogue;
 use jobmeter_insight::policy::{self, SimpleInput};
@@ -35,7 +36,7 @@ pub(crate) fn recommend_resources(
 pub(crate) fn recommend_server(py: Python<'_>, resources: &str, filters: &str) -> PyResult<String> {
     let resources = dictionary(resources)?;
     let filters = dictionary(filters)?;
-    let offer = py.detach(|| Catalogue::embedded().recommend_dict(&resources, &filters));
+    let offer = away(py, || Catalogue::embedded().recommend_dict(&resources, &filters));
     offer.map(|offer| offer.to_string()).map_err(lookup_error)
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn recommend_server(py: Python<'_>, resources: &str, filters: &str) -
 #[pyfunction]
 pub(crate) fn recommend_servers(py: Python<'_>, resources: &str, limit: usize) -> PyResult<String> {
     let resources = dictionary(resources)?;
-    let offers = py.detach(|| Catalogue::embedded().recommend_dicts(&resources, &Map::new(), limit));
+    let offers = away(py, || Catalogue::embedded().recommend_dicts(&resources, &Map::new(), limit));
     offers.map(|offers| Value::Array(offers).to_string()).map_err(lookup_error)
 }
 

@@ -1,5 +1,6 @@
 //! `Session` and `Recording`: a measurement under way, and a run file, with one way to read both.
 
+use crate::away::away;
 use crate::background::{Background, Options, StartError};
 use crate::guidance::Guidance;
 use crate::own_io::OwnRow;
@@ -39,7 +40,7 @@ impl Session {
             let text = "this tracker belongs to the parent process; start a new one in the forked child";
             return Err(PyRuntimeError::new_err(text));
         }
-        Ok(py.detach(|| work(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))))
+        Ok(away(py, || work(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))))
     }
 
     fn summary(&self, py: Python<'_>) -> PyResult<Summary> {
@@ -54,7 +55,7 @@ impl Session {
 
     fn table(&self, py: Python<'_>, make: fn(&Run) -> Result<Table, RecordError>) -> PyResult<Table> {
         let run = self.run(py)?;
-        py.detach(|| make(&run)).map_err(record_error)
+        away(py, || make(&run)).map_err(record_error)
     }
 }
 
@@ -86,7 +87,7 @@ impl Session {
             is_followed: followed,
             has_own_io: own_io && pid.is_none(),
         };
-        let background = py.detach(|| Background::start(options)).map_err(start_error)?;
+        let background = away(py, || Background::start(options)).map_err(start_error)?;
         Ok(Session { inner: ManuallyDrop::new(Mutex::new(background)), owner: std::process::id() })
     }
 
@@ -132,14 +133,14 @@ impl Session {
         let guidance = Guidance::parse(guidance)?;
         let summary = self.summary(py)?;
         let run = self.run(py)?;
-        py.detach(|| page::page(&run, summary, &guidance))
+        away(py, || page::page(&run, summary, &guidance))
     }
 
     /// The first screen as HTML, for notebooks.
     fn fragment(&self, py: Python<'_>) -> PyResult<String> {
         let summary = self.summary(py)?;
         let run = self.run(py)?;
-        Ok(py.detach(|| page::fragment(&run, summary)))
+        Ok(away(py, || page::fragment(&run, summary)))
     }
 
     /// The rows since the last call; for sessions made with `followed`.
@@ -150,7 +151,7 @@ impl Session {
 
     fn samples(&self, py: Python<'_>) -> PyResult<Table> {
         let run = self.run(py)?;
-        Ok(py.detach(|| Ticks::of(&run).samples()))
+        Ok(away(py, || Ticks::of(&run).samples()))
     }
 
     fn processes(&self, py: Python<'_>) -> PyResult<Table> {
@@ -204,48 +205,48 @@ impl Recording {
 #[pymethods]
 impl Recording {
     fn summary_json(&self, py: Python<'_>) -> PyResult<String> {
-        json(&py.detach(|| self.summary()))
+        json(&away(py, || self.summary()))
     }
 
     /// That the file is damaged, in one sentence. A run that was cut short is not.
     fn damage(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| self.run.find_damage()?.warning().map(|warning| warning.text))
+        away(py, || self.run.find_damage()?.warning().map(|warning| warning.text))
     }
 
     fn text(&self, py: Python<'_>) -> String {
-        py.detach(|| page::summary_text(&self.summary()))
+        away(py, || page::summary_text(&self.summary()))
     }
 
     fn page(&self, py: Python<'_>, guidance: &str) -> PyResult<String> {
         let guidance = Guidance::parse(guidance)?;
-        py.detach(|| page::page(&self.run, self.summary(), &guidance))
+        away(py, || page::page(&self.run, self.summary(), &guidance))
     }
 
     /// The first screen as HTML, for notebooks.
     fn fragment(&self, py: Python<'_>) -> String {
-        py.detach(|| page::fragment(&self.run, self.summary()))
+        away(py, || page::fragment(&self.run, self.summary()))
     }
 
     fn samples(&self, py: Python<'_>) -> Table {
-        py.detach(|| Ticks::of(&self.run).samples())
+        away(py, || Ticks::of(&self.run).samples())
     }
 
     fn processes(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| rows::processes(&self.run)).map_err(record_error)
+        away(py, || rows::processes(&self.run)).map_err(record_error)
     }
 
     fn phases(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| rows::phases(&self.run)).map_err(record_error)
+        away(py, || rows::phases(&self.run)).map_err(record_error)
     }
 
     fn marks(&self, py: Python<'_>) -> PyResult<Table> {
-        py.detach(|| rows::marks(&self.run)).map_err(record_error)
+        away(py, || rows::marks(&self.run)).map_err(record_error)
     }
 
     /// The run and its summary, for `restore` in any process.
     fn packed<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, String)> {
-        let bytes = py.detach(|| self.run.to_bytes()).map_err(record_error)?;
-        Ok((PyBytes::new(py, &bytes), json(&py.detach(|| self.summary()))?))
+        let bytes = away(py, || self.run.to_bytes()).map_err(record_error)?;
+        Ok((PyBytes::new(py, &bytes), json(&away(py, || self.summary()))?))
     }
 
     fn __repr__(&self) -> String {
@@ -260,7 +261,7 @@ fn json(summary: &Summary) -> PyResult<String> {
 /// Opens a run file.
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<Recording> {
-    let run = py.detach(|| Run::open(&path)).map_err(record_error)?;
+    let run = away(py, || Run::open(&path)).map_err(record_error)?;
     Ok(Recording { run, summary: None })
 }
 
@@ -272,7 +273,7 @@ pub(crate) fn restore(py: Python<'_>, bytes: &[u8], summary: &str) -> PyResult<R
     };
     let summary = serde_json::from_str(summary).map_err(wrong)?;
     let bytes = bytes.to_vec();
-    let run = py.detach(|| Run::from_bytes(bytes)).map_err(record_error)?;
+    let run = away(py, || Run::from_bytes(bytes)).map_err(record_error)?;
     Ok(Recording { run, summary: Some(Box::new(summary)) })
 }
 
@@ -280,7 +281,7 @@ pub(crate) fn restore(py: Python<'_>, bytes: &[u8], summary: &str) -> PyResult<R
 #[pyfunction]
 pub(crate) fn mark_outer(py: Python<'_>, name: String, kind: &str) -> PyResult<()> {
     let kind = mark_kind(kind)?;
-    py.detach(|| {
+    away(py, || {
         let tid = jobmeter_engine::linux::sys::thread_id();
         let mark = jobmeter_engine::run::marks::Mark { kind, pid: std::process::id() as i32, tid, name };
         // A program must run the same whether somebody measures it or not.

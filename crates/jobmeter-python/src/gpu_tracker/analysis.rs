@@ -2,6 +2,7 @@
 
 use super::compat_error;
 use super::tree::{from_python, row_to_python, to_python};
+use crate::away::away;
 use jobmeter_compat::sub_track::{self, Comparison, Span, SubTrackingResults};
 use jobmeter_compat::table::{DATA_COLUMNS, read_sub_tracking, read_tracking};
 use pyo3::exceptions::PyValueError;
@@ -20,21 +21,21 @@ pub(crate) fn gpu_tracker_columns() -> Vec<&'static str> {
 /// Units, capacities and counts of a tracking file.
 #[pyfunction]
 pub(crate) fn gpu_tracker_static_data(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let (fixed, _) = py.detach(|| read_tracking(&path)).map_err(compat_error)?;
+    let (fixed, _) = away(py, || read_tracking(&path)).map_err(compat_error)?;
     row_to_python(py, &fixed)
 }
 
 /// The rows of a tracking file.
 #[pyfunction]
 pub(crate) fn gpu_tracker_data(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyList>> {
-    let (_, rows) = py.detach(|| read_tracking(&path)).map_err(compat_error)?;
+    let (_, rows) = away(py, || read_tracking(&path)).map_err(compat_error)?;
     list(py, &rows)
 }
 
 /// The rows of a sub-tracking file.
 #[pyfunction]
 pub(crate) fn gpu_tracker_sub_data(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyList>> {
-    let rows = py.detach(|| read_sub_tracking(&path)).map_err(compat_error)?;
+    let rows = away(py, || read_sub_tracking(&path)).map_err(compat_error)?;
     list(py, &rows)
 }
 
@@ -47,13 +48,13 @@ fn list<'py>(py: Python<'py>, rows: &[jobmeter_compat::table::Row]) -> PyResult<
 /// Names of the code blocks, sorted.
 #[pyfunction]
 pub(crate) fn gpu_tracker_code_blocks(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
-    py.detach(|| sub_track::code_block_names(&path)).map_err(compat_error)
+    away(py, || sub_track::code_block_names(&path)).map_err(compat_error)
 }
 
 /// Start and stop of each call of a code block.
 #[pyfunction]
 pub(crate) fn gpu_tracker_spans(py: Python<'_>, path: PathBuf, name: &str) -> PyResult<Vec<Span>> {
-    py.detach(|| sub_track::spans_of(&path, name)).map_err(compat_error)
+    away(py, || sub_track::spans_of(&path, name)).map_err(compat_error)
 }
 
 /// The rows of a tracking file inside the spans.
@@ -63,14 +64,14 @@ pub(crate) fn gpu_tracker_timepoints(
     path: PathBuf,
     spans: Vec<Span>,
 ) -> PyResult<Bound<'_, PyList>> {
-    let rows = py.detach(|| sub_track::timepoints(&path, &spans)).map_err(compat_error)?;
+    let rows = away(py, || sub_track::timepoints(&path, &spans)).map_err(compat_error)?;
     list(py, &rows)
 }
 
 /// Statistics over all rows of a tracking file.
 #[pyfunction]
 pub(crate) fn gpu_tracker_overall(py: Python<'_>, path: PathBuf) -> PyResult<Any<'_>> {
-    let found = py.detach(|| sub_track::overall(&path)).map_err(compat_error)?;
+    let found = away(py, || sub_track::overall(&path)).map_err(compat_error)?;
     to_python(py, &found)
 }
 
@@ -81,20 +82,20 @@ pub(crate) fn gpu_tracker_analyze(
     tracking: PathBuf,
     sub_tracking: PathBuf,
 ) -> PyResult<Any<'_>> {
-    let found = py.detach(|| sub_track::analyze(&tracking, &sub_tracking)).map_err(compat_error)?;
+    let found = away(py, || sub_track::analyze(&tracking, &sub_tracking)).map_err(compat_error)?;
     to_python(py, &found.tree())
 }
 
 /// Joins sub-tracking files into one that must not exist.
 #[pyfunction]
 pub(crate) fn gpu_tracker_combine(py: Python<'_>, target: PathBuf, files: Vec<PathBuf>) -> PyResult<()> {
-    py.detach(|| jobmeter_compat::combine(&target, &files)).map_err(compat_error)
+    away(py, || jobmeter_compat::combine(&target, &files)).map_err(compat_error)
 }
 
 /// Results that were pickled, in their JSON form; nothing that the file names is called.
 #[pyfunction]
 pub(crate) fn gpu_tracker_load_results(py: Python<'_>, path: PathBuf) -> PyResult<Any<'_>> {
-    let found = py.detach(|| sub_track::read_results(&path)).map_err(compat_error)?;
+    let found = away(py, || sub_track::read_results(&path)).map_err(compat_error)?;
     to_python(py, &found.tree())
 }
 

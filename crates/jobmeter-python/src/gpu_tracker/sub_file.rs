@@ -1,6 +1,7 @@
 //! `GpuSubFile`: a sub-tracking file that this program began, for its threads and forked children.
 
 use super::compat_error;
+use crate::away::away;
 use jobmeter_compat::{Node, SubFile};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ impl GpuSubFile {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, rows: Vec<Stamp>, overwrite: bool) -> PyResult<GpuSubFile> {
         let rows: Vec<Vec<Node>> = rows.into_iter().map(nodes).collect();
-        py.detach(|| SubFile::create(&path, &rows, overwrite)).map(GpuSubFile).map_err(compat_error)
+        away(py, || SubFile::create(&path, &rows, overwrite)).map(GpuSubFile).map_err(compat_error)
     }
 
     /// Whether it is still in its place.
@@ -26,7 +27,7 @@ impl GpuSubFile {
     }
 
     fn append(&self, py: Python<'_>, row: Stamp) -> PyResult<()> {
-        py.detach(|| self.0.append(&nodes(row))).map_err(compat_error)
+        away(py, || self.0.append(&nodes(row))).map_err(compat_error)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::compat_error;
 use super::tree::{row_to_python, to_python};
+use crate::away::away;
 use jobmeter_compat::{KnownMachine, Machine, Timepoints, Track, usage};
 use jobmeter_model::{Column, EntityKind, Metric, Scope, Sink, Summary};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -130,7 +131,7 @@ impl GpuTracking {
             let text = "this tracker belongs to the parent process; start a new one in the forked child";
             return Err(PyRuntimeError::new_err(text));
         }
-        Ok(py.detach(|| work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))))
+        Ok(away(py, || work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))))
     }
 }
 
