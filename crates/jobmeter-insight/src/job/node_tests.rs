@@ -140,6 +140,14 @@ fn containers_of_one_machine_are_one_node_and_hosts_with_names_are_several() {
     assert_eq!(names(beside), [("host".to_owned(), 2)]);
     let virtual_nodes = vec![one(0, "n1", "x", false), one(1, "n2", "x", false)];
     assert_eq!(names(virtual_nodes).len(), 2);
+    // A scheduler that runs inside a container says which of its nodes a rank is on.
+    let placed = |number, node: &str| {
+        let mut run = one(number, "3fa1", "x", true);
+        run.summary.run.job.as_mut().expect("a job").node = Some(node.to_owned());
+        run
+    };
+    let placed = names(vec![placed(0, "n1"), placed(1, "n1"), placed(2, "n2")]);
+    assert_eq!(placed, [("n1".to_owned(), 2), ("n2".to_owned(), 1)]);
 }
 
 #[test]

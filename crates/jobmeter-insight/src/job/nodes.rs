@@ -80,7 +80,8 @@ fn names(runs: &[RankRun]) -> Vec<String> {
             _ => {}
         }
     }
-    let mut containers: BTreeMap<String, String> = BTreeMap::new();
+    // By boot and by the scheduler's word: it may have several nodes on one machine.
+    let mut containers: BTreeMap<(String, Option<String>), String> = BTreeMap::new();
     let name = |run: &RankRun| {
         let host = run.summary.run.host.clone();
         match machine(run).filter(|machine| machine.is_contained && !machine.boot.is_empty()) {
@@ -89,7 +90,8 @@ fn names(runs: &[RankRun]) -> Vec<String> {
                 [only] => (*only).to_owned(),
                 _ => {
                     let given = run.summary.run.job.as_ref().and_then(|job| job.node.clone());
-                    containers.entry(machine.boot).or_insert_with(|| given.unwrap_or(host)).clone()
+                    let first = given.clone().unwrap_or(host);
+                    containers.entry((machine.boot, given)).or_insert(first).clone()
                 }
             },
         }
