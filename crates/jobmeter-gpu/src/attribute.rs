@@ -6,11 +6,11 @@ use crate::snapshot::{Client, ScopeReading};
 /// Which per-process figures a device could tell this time. `false` makes the scopes unknown, not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Coverage {
-    /// Memory in use is told of each process.
+    /// The driver reports memory in use by process.
     pub memory: bool,
-    /// Busy time is told of each process.
+    /// The driver reports busy time by process.
     pub busy: bool,
-    /// Time of the memory controller is told of each process.
+    /// The driver reports time of the memory controller by process.
     pub memory_busy: bool,
 }
 

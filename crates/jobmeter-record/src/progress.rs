@@ -18,7 +18,7 @@ impl Progress {
         self.done_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// 0 to 99: reading is not all of the work. `None` as long as nobody has said how much there is to read.
+    /// 0 to 99: reading is not all of the work. `None` until the amount to read is known.
     pub fn percent(&self) -> Option<u64> {
         let total = self.total_bytes.load(Ordering::Relaxed);
         let done = self.done_bytes.load(Ordering::Relaxed);

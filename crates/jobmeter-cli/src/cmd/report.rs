@@ -63,7 +63,7 @@ pub(crate) fn main(args: ReportArgs) -> Result<u8, String> {
     Ok(0)
 }
 
-/// `report-train.html`, or with a number behind it where that exists: a name that nobody has given replaces nothing.
+/// `report-train.html`, or with a number behind it where that exists: without `-o` no file is replaced.
 fn unused_name(runs: &[RunData]) -> PathBuf {
     const LONGEST: usize = 40;
     let stem = match runs {

@@ -213,7 +213,7 @@ fn without_a_lock_every_rank_records_and_the_merge_counts_one() {
     std::fs::set_permissions(at("lock").join(&own), std::fs::Permissions::from_mode(0o700)).expect("private");
     symlink("/etc/hostname", at("lock").join(&own).join("nodes.lock")).expect("a link");
     for name in ["link", "file", "lock"] {
-        // /run/user and /tmp are there all the same: they are hidden, so that nothing is left to agree by.
+        // /run/user and /tmp would be used next: hide them, so that no folder is left for the lock.
         let script = "mount -t tmpfs none /run/user 2>/dev/null; mount -t proc none /tmp && exec \"$@\"";
         let run = |rank: &str| {
             let mut command = Command::new("unshare");

@@ -64,7 +64,7 @@ pub(crate) struct Ledger {
     /// Largest resident peak of everything reaped; each covers the children that it waited for.
     pub peak_rss_reaped_bytes: u64,
     expectations: Vec<Expectation>,
-    /// What processes that we reaped had waited for in the end: their children may be told of later.
+    /// Waited-for totals of processes that we reaped; events about their children may arrive later.
     final_waited: VecDeque<(i32, Waited)>,
 }
 

@@ -112,7 +112,7 @@ fn by_gpu(gpus: &[EntityFigures], members: &[usize], runs: &[RankRun]) -> Vec<f6
             members.iter().map(|index| own(index).filter(is_used)).collect();
         let busy = |user: &EntityFigures, index: usize| {
             let ppm = user.figures.of(Scope::Combined, Metric::GpuBusyPpm, Stat::Mean)?.as_f64()?;
-            Some(ppm * runs[index].summary.run.wall_ns.unwrap_or(0) as f64)
+            Some(ppm * runs[index].summary.run.wall_ns? as f64)
         };
         let known: Option<Vec<f64>> = users
             .iter()

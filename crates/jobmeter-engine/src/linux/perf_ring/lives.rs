@@ -82,7 +82,7 @@ pub(super) struct Lives {
 /// A process that lives this long and runs no program is no child of vfork.
 const LONGEST_VFORK_NS: u64 = 1_000_000;
 
-/// Of a program whose name nobody has read.
+/// The name of a program that ended before it was read.
 const UNKNOWN_NAME: [u8; 16] = *b"?\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
 /// The shortest time from exec to exit: the program has to be mapped and entered.
