@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -85,6 +85,22 @@ impl Ranks {
         list.iter().filter_map(|recorder| recorder["rank"].as_u64()).collect()
     }
 
+    /// Waits until every rank has read the machine for the first time, and its recorder has read it after all of them.
+    /// What a rank counts begins with its first reading, and between two rows of the recorder that is put in by time: in
+    /// proportion, so that energy spent in between would be counted by half.
+    fn wait_until_all_count(&self, count: u32) {
+        self.wait("a row of each rank", |ranks| {
+            let mut rows =
+                (0..count).map(|rank| ranks.show(&format!("job:nodes/{rank}"))["run"]["ticks"].clone());
+            rows.all(|ticks| ticks.as_u64().is_some_and(|ticks| ticks > 1))
+        });
+        let all_counted = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
+        self.wait("a row of the recorder after that", |ranks| {
+            let last = ranks.show("job:nodes")["nodes"][0]["recorders"][0]["to_unix_ns"].as_u64();
+            last.is_some_and(|last_unix_ns| u128::from(last_unix_ns) > all_counted)
+        });
+    }
+
     /// Adds energy to the counter of the package.
     fn spend(&self, energy_uj: u64) {
         let before: u64 =
@@ -117,6 +133,7 @@ fn the_recorder_is_killed_another_takes_over_and_nothing_is_counted_twice() {
     let began_busy_ns = machine_busy_ns();
     let mut ranks = Ranks::start("node-killed", 3, None);
     ranks.wait("a recorder", |ranks| ranks.recorders().len() == 1);
+    ranks.wait_until_all_count(3);
     let all_started_busy_ns = machine_busy_ns();
     let first = ranks.recorders()[0] as usize;
     // While the first records, between the two, and while the second does.
