@@ -125,7 +125,62 @@ mod tests {
     }
 
     #[test]
+    fn every_unit_means_what_it_says() {
+        let sizes = [
+            ("7", 7),
+            ("7b", 7),
+            ("7k", 7 << 10),
+            ("7KiB", 7 << 10),
+            ("7m", 7 << 20),
+            ("7MiB", 7 << 20),
+            ("7g", 7 << 30),
+            ("7GiB", 7 << 30),
+            ("7t", 7 << 40),
+            ("7TiB", 7 << 40),
+            ("7kB", 7_000),
+            ("7MB", 7_000_000),
+            ("7GB", 7_000_000_000),
+            ("7TB", 7_000_000_000_000),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        let times = [
+            ("3ns", 3),
+            ("3us", 3_000),
+            ("3µs", 3_000),
+            ("3μs", 3_000),
+            ("3ms", 3_000_000),
+            ("3s", 3_000_000_000),
+            ("3sec", 3_000_000_000),
+            ("3", 3_000_000_000),
+            ("3m", 180_000_000_000),
+            ("3min", 180_000_000_000),
+            ("3h", 10_800_000_000_000),
+            ("3d", 259_200_000_000_000),
+            ("3w", 1_814_400_000_000_000),
+        ];
+        for (text, ns) in times {
+            assert_eq!(parse_duration_ns(text), Ok(ns), "{text}");
+        }
+        assert_eq!(parse_ratio("0.5"), Ok(0.5));
+        assert!(parse_ratio("5 apples").is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_and_the_mistake_is_named() {
+        // Half of what 64 bits hold, so that sums of two still fit.
+        assert_eq!(parse_bytes("8388607TiB"), Ok(8_388_607 << 40));
+        assert_eq!(parse_bytes("9223372036854775808"), Ok(1 << 63), "just what fits");
+        let error = parse_bytes("8388609TiB").expect_err("too much");
+        assert_eq!(error.to_string(), "'8388609TiB' is not a size; write one like 512MiB, 8GiB or 2GB");
+        assert_eq!(parse_duration_ns("9223372036854775808ns"), Ok(1 << 63), "just what fits");
+        assert!(parse_duration_ns("16000w").is_err());
+    }
+
+    #[test]
     fn text_has_three_digits() {
+        assert_eq!(format_rate(12_300_000.0), "12.3 MB/s");
         assert_eq!(format_bytes(3_210_000_000), "3.21 GB");
         assert_eq!(format_bytes(999_999), "1.00 MB");
         assert_eq!(format_bytes(12), "12 B");

@@ -143,3 +143,70 @@ fn the_machines_counters_are_exact_and_the_jobs_only_once_settled() {
     );
     assert!(of(Scope::Main, 0, true).by_key("cores_used_mean").is_none(), "no time, no mean");
 }
+
+#[test]
+fn rates_have_the_limits_of_the_hardware() {
+    use Metric::*;
+    for metric in [CpuNs, CpuUserNs, CpuSystemNs, CpuIowaitNs, CpuStealNs] {
+        assert_eq!(most_per_s(metric, 4), Some(4e9), "{metric:?}: all cores");
+        assert_eq!(most_per_s(metric, 1), Some(1e9), "{metric:?}");
+        assert_eq!(most_per_s(metric, 0), None, "{metric:?}: nobody knows how many cores");
+    }
+    for metric in [CoreBusyNs, PsiCpuSomeNs, PsiMemorySomeNs, PsiMemoryFullNs, PsiIoSomeNs, PsiIoFullNs] {
+        assert_eq!(most_per_s(metric, 4), Some(1e9), "{metric:?}: all of the time");
+    }
+    assert_eq!(most_per_s(DiskReadBytes, 4), None);
+}
+
+#[test]
+fn one_reading_is_enough_for_what_counts_from_the_start_of_the_run() {
+    let gpu = |metric, scope| Column {
+        scope,
+        metric,
+        entity: Some(crate::metric::Entity { kind: EntityKind::Gpu, name: "0".to_owned() }),
+    };
+    let of = |column: &Column| {
+        let mut sums = Accumulator::default();
+        sums.define(column);
+        sums.tick(0, &[Some(7)]);
+        let all = sums.figures(BY);
+        let figures = match column.entity {
+            None => &all.scopes[&column.scope],
+            Some(_) => &all.entities[&EntityKind::Gpu][0].figures,
+        };
+        figures.value(column.metric, column.metric.first_stat())
+    };
+    let machine = Column::of(Scope::System, Metric::CpuNs);
+    assert_eq!(of(&machine), None, "the machine's counters began long before");
+    assert_eq!(of(&Column::of(Scope::System, Metric::MemoryUsedBytes)), Some(7.0), "a level is a level");
+    assert_eq!(of(&Column::of(Scope::Main, Metric::CpuNs)), Some(7.0), "the job's began with it");
+    assert_eq!(
+        of(&gpu(Metric::GpuEnergyUj, Scope::System)),
+        Some(7.0),
+        "a device's count from the start too"
+    );
+}
+
+#[test]
+fn starts_and_warnings_are_taken_from_the_stream_and_other_notes_left_alone() {
+    let mut replay = crate::replay::Replay::default();
+    replay.define(&Column::of(Scope::Combined, Metric::CpuNs));
+    for pid in [5, 6, 7] {
+        let id = crate::event::ProcessId { pid, start_ticks: 1 };
+        replay.event(&Event::ProcessStart { t_ns: 0, id, parent_pid: 1, name: "x".to_owned() });
+    }
+    let (kind, text) = (crate::WarningKind::Descriptors, "few".to_owned());
+    replay.event(&Event::Warning { t_ns: 0, kind, text });
+    // Only a note of that name says the highest rates.
+    let value = serde_json::json!([[0, 1_000_000_000_u64, 1_000_000_000_u64]]);
+    replay.event(&Event::Note { t_ns: 0, key: "other".to_owned(), value });
+    for second in 0..4 {
+        replay.tick(second * 1_000_000_000, &[Some(second * 500_000_000)]);
+    }
+    let summary = replay.summary(&crate::RunInfo::default());
+    assert_eq!(summary.run.ticks, 4);
+    assert_eq!(summary.combined.whole(Metric::Processes, Stat::Total), Some(3));
+    assert!(summary.warnings.iter().any(|warning| warning.text == "few"), "{:?}", summary.warnings);
+    assert_eq!(summary.combined.value(Metric::CpuNs, Stat::Total), Some(1.5e9));
+    assert_eq!(summary.combined["cores_used_max"].as_f64(), Some(0.5));
+}
