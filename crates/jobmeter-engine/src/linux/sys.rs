@@ -76,6 +76,17 @@ fn open_at(folder: RawFd, path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd
     }
 }
 
+/// Links to a file or folder.
+pub fn links_at(folder: RawFd, path: &CStr) -> Option<u64> {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `path` is NUL-terminated, and the kernel fills the structure when it says so.
+    unsafe {
+        check(libc::fstatat(folder, path.as_ptr(), found.as_mut_ptr(), 0)).ok()?;
+        #[allow(clippy::unnecessary_cast, reason = "other machines have another type")]
+        Some(found.assume_init().st_nlink as u64)
+    }
+}
+
 /// How often this process found no free descriptor.
 static SHORTAGES: AtomicU64 = AtomicU64::new(0);
 
@@ -386,7 +397,18 @@ pub fn sysconf(name: libc::c_int) -> u64 {
 
 /// Calls `found` with every all-digit name in an open folder that was not listed before, without allocating.
 pub fn list_numeric(folder: &OwnedFd, buffer: &mut [u8], mut found: impl FnMut(i32)) -> io::Result<()> {
+    list_entries(folder, buffer, |number, _| number.into_iter().for_each(&mut found))
+}
+
+/// Calls `found` with every entry of an open folder that was not listed before, without allocating: its name where that is
+/// a number, and whether it is a folder itself. `.` and `..` are left out.
+pub fn list_entries(
+    folder: &OwnedFd,
+    buffer: &mut [u8],
+    mut found: impl FnMut(Option<i32>, bool),
+) -> io::Result<()> {
     // linux_dirent64: d_ino 8 bytes, d_off 8, d_reclen 2, d_type 1, then the name.
+    const TYPE_AT: usize = 18;
     const NAME_AT: usize = 19;
     loop {
         // SAFETY: the kernel writes at most `buffer.len()` bytes.
@@ -401,10 +423,12 @@ pub fn list_numeric(folder: &OwnedFd, buffer: &mut [u8], mut found: impl FnMut(i
         let mut at = 0;
         while at + NAME_AT < filled {
             let length = usize::from(u16::from_ne_bytes([buffer[at + 16], buffer[at + 17]]));
-            if let Some((pid, rest)) = crate::linux::proc::scan::number(&buffer[at + NAME_AT..filled])
-                && rest.first() == Some(&0)
-            {
-                found(pid as i32);
+            let name = &buffer[at + NAME_AT..filled];
+            if !name.starts_with(b".\0") && !name.starts_with(b"..\0") {
+                let number = crate::linux::proc::scan::number(name)
+                    .filter(|(_, rest)| rest.first() == Some(&0))
+                    .map(|(number, _)| number as i32);
+                found(number, buffer[at + TYPE_AT] == libc::DT_DIR);
             }
             at += length.max(NAME_AT);
         }

@@ -17,6 +17,7 @@ mod own;
 mod peak_figures;
 pub mod process;
 mod stages;
+mod still;
 mod system_columns;
 mod tick;
 pub mod tree;
@@ -43,6 +44,7 @@ use own::METERS_THREADS;
 use stages::{Changes, Counters, Doubts, Levels, Machine, OwnShare, RunClock, Witnesses};
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use still::Stillness;
 
 pub use extra::{Extra, Member};
 pub(crate) use fill::account_values;
@@ -72,6 +74,7 @@ pub struct Meter {
     pub(crate) containers: Containers,
     pub(crate) contained: Contained,
     pub(crate) witnesses: Witnesses,
+    still: Stillness,
     pub(crate) counters: Counters,
     pub(crate) memory: MemoryAccount,
     pub(crate) bounds: Bounds,
@@ -128,6 +131,7 @@ impl Meter {
             containers: Containers::default(),
             contained: Contained::default(),
             witnesses: Witnesses::default(),
+            still: Stillness::default(),
             counters: Counters::default(),
             memory: MemoryAccount::default(),
             bounds: Bounds::default(),

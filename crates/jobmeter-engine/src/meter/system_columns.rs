@@ -1,6 +1,7 @@
 //! The machine's part of the row: system probe readings turned into counters since the run began.
 
 use crate::linux::proc::mounts::{self, Mount};
+use crate::linux::proc::process_count::ProcessCount;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::system::{SystemProbe, Traffic};
 use crate::linux::sys;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Space on disk changes slowly and each mount costs a call.
 const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
 
-/// Listing all processes costs half a microsecond for each of them: not worth it for the shortest runs.
+/// Where all processes must be listed, each costs half a microsecond: not worth it for the shortest runs.
 const COUNT_PERIOD_NS: u64 = 1_000_000_000;
 const COUNT_AFTER_NS: u64 = 20_000_000;
 
@@ -73,6 +74,7 @@ pub(crate) struct SystemColumns {
     mounts_at_ns: Option<u64>,
     counted_at_ns: Option<u64>,
     opened_at_ns: u64,
+    process_count: ProcessCount,
     /// For listing /proc.
     buffer: Vec<u8>,
 }
@@ -94,6 +96,7 @@ impl SystemColumns {
             mounts_at_ns: None,
             counted_at_ns: None,
             opened_at_ns: sys::monotonic_ns(),
+            process_count: ProcessCount::default(),
             buffer: vec![0; 8192],
         }
     }
@@ -193,9 +196,8 @@ impl SystemColumns {
         if now_ns >= self.opened_at_ns + COUNT_AFTER_NS && is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS)
         {
             self.counted_at_ns = Some(now_ns);
-            let mut processes = 0;
-            let counted = self.proc.list_processes(&mut self.buffer, |_| processes += 1);
-            row.set(Scope::System, Metric::Processes, counted.ok().map(|()| processes));
+            let processes = self.process_count.read(self.proc, &mut self.buffer);
+            row.set(Scope::System, Metric::Processes, processes);
         }
         let disk_metrics = [Metric::DiskReadBytes, Metric::DiskWriteBytes];
         update_devices(&mut self.disks, &reading.disks, row, EntityKind::Disk, disk_metrics);

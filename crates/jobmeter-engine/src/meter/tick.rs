@@ -165,12 +165,14 @@ impl Meter {
         if is_full {
             self.clock.full_at_ns = now_ns;
         }
+        let is_still = depth == Depth::Usual && self.is_group_still(now_ns);
         let follower = &mut self.witnesses.follower;
         let mut breathe = || follower.iter_mut().for_each(|follower| follower.collect());
         match depth {
             Depth::First => self.tree.complete(now_ns),
-            _ => self.tree.refresh(now_ns, is_full, &mut self.changes.departed, &mut breathe),
+            _ => self.tree.refresh(now_ns, is_full, is_still, &mut self.changes.departed, &mut breathe),
         }
+        self.check_stillness(now_ns);
         self.witnesses.exits.collect(now_ns);
         self.follow_events(false);
         self.note_departed();

@@ -45,6 +45,8 @@ pub struct Tree {
     somebody_ran: bool,
     /// The resident memory of some member has changed since the tick before.
     has_moved: bool,
+    /// The job's group said at the last refresh that nobody had run.
+    is_still: bool,
     /// Ticks so far.
     rounds: usize,
     /// Children of ours that are not the job's.
@@ -83,6 +85,7 @@ impl Tree {
             meters_threads: 0,
             somebody_ran: true,
             has_moved: true,
+            is_still: false,
             rounds: 0,
             excluded: Vec::new(),
             excluded_sessions: Vec::new(),
@@ -232,17 +235,19 @@ impl Tree {
     }
 
     /// The fast reads of all members, and the slow ones of those that have run when it `is_full`; `departed` gets the
-    /// ones that are gone. `breathe` is called now and then.
+    /// ones that are gone. `breathe` is called now and then. `is_still`: the job's group has used no CPU time since the
+    /// last refresh, so that clocks need not be asked one by one.
     pub fn refresh(
         &mut self,
         now_ns: u64,
         is_full: bool,
+        is_still: bool,
         departed: &mut Vec<i32>,
         breathe: &mut dyn FnMut(),
     ) {
         self.restore_order();
         let (scale, buffer) = (self.scale, &mut self.buffer);
-        (self.somebody_ran, self.has_moved) = (false, false);
+        (self.somebody_ran, self.has_moved, self.is_still) = (false, false, is_still);
         self.rounds += 1;
         let round = self.rounds % IDLE_ROUNDS;
         let mut kept_files = 0;
@@ -252,7 +257,7 @@ impl Tree {
             }
             let is_turn = index % IDLE_ROUNDS == round;
             let is_settled = !process.is_slow_old() && process.slow_at_ns != 0 && process.rss_bytes > 0;
-            if is_settled && !is_turn && process.is_idle() {
+            if is_settled && !is_turn && (is_still || process.is_idle()) {
                 kept_files += process.kept_files();
                 continue;
             }
@@ -302,6 +307,11 @@ impl Tree {
         }
     }
 
+    /// Whether a member has run although the group said that nobody had: it is not in the group.
+    pub(crate) fn belies_group(&self) -> bool {
+        self.is_still && self.somebody_ran
+    }
+
     /// Whether some member has run, ended or changed its size since the tick before.
     pub(crate) fn has_changed(&self) -> bool {
         self.somebody_ran || self.has_moved
@@ -332,6 +342,10 @@ impl Tree {
             found.clear();
             read_children_of(file.as_raw_fd(), &mut self.buffer, &mut |pid| found.push(pid));
             self.adopt_found(born, breathe);
+        }
+        if self.is_still && !self.somebody_ran {
+            // Who has not run has started nobody.
+            return;
         }
         // Grows while it is walked: children of new members are found in the same pass.
         let mut index = 0;
@@ -448,7 +462,7 @@ mod tests {
         tree.remove(children[0].id() as i32).expect("it was there");
         let last = tree.processes.iter().position(|process| process.id.pid == children[2].id() as i32);
         assert_eq!(last, Some(1), "the last one took the place of the first");
-        tree.refresh(sys::monotonic_ns(), true, &mut departed, &mut || {});
+        tree.refresh(sys::monotonic_ns(), true, false, &mut departed, &mut || {});
         let serials: Vec<u64> = tree.processes.iter().map(|process| process.serial).collect();
         assert!(serials.is_sorted(), "{serials:?}");
         for process in &tree.processes {

@@ -146,6 +146,11 @@ impl JobGroup {
         Ok(())
     }
 
+    /// Whether one small read tells how much CPU time the whole job has used.
+    pub fn holds_all_cheaply(&self) -> bool {
+        self.unified && !self.is_left
+    }
+
     /// CPU time by the group's own count.
     pub fn cpu(&self) -> Option<GroupCpu> {
         if self.unified {

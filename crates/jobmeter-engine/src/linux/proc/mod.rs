@@ -2,6 +2,7 @@
 
 pub mod io;
 pub mod mounts;
+pub(crate) mod process_count;
 pub mod root;
 pub mod scan;
 pub mod smaps;

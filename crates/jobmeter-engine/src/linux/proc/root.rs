@@ -83,6 +83,26 @@ impl ProcRoot {
         sys::list_numeric(&sys::open_folder_at(self.descriptor(), path.as_c_str())?, buffer, found)
     }
 
+    /// Adds to `processes` and to the other `folders` of procfs.
+    pub(crate) fn count_folders(
+        self,
+        buffer: &mut [u8],
+        processes: &mut u64,
+        folders: &mut u64,
+    ) -> io::Result<()> {
+        let path = self.path(&[b"."]);
+        let folder = sys::open_folder_at(self.descriptor(), path.as_c_str())?;
+        sys::list_entries(&folder, buffer, |number, is_folder| match number {
+            Some(_) => *processes += 1,
+            None => *folders += u64::from(is_folder),
+        })
+    }
+
+    /// Links of the folder of all processes.
+    pub(crate) fn links(self) -> Option<u64> {
+        sys::links_at(self.descriptor(), self.path(&[b"."]).as_c_str())
+    }
+
     /// Calls `found` with the number of every thread.
     pub fn list_threads(self, pid: i32, buffer: &mut [u8], found: impl FnMut(i32)) -> io::Result<()> {
         let path = self.process_path(pid, "task");

@@ -145,7 +145,7 @@ fn a_process_that_vanishes_between_two_reads_is_gone() {
     // A descriptor of a real process answers ESRCH then; one of a plain file does not.
     tree.processes.iter_mut().for_each(Process::close_files);
     let mut departed = Vec::new();
-    tree.refresh(2, true, &mut departed, &mut || {});
+    tree.refresh(2, true, false, &mut departed, &mut || {});
     assert_eq!(departed, [parent_pid()]);
 }
 
