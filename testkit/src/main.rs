@@ -45,7 +45,7 @@ testkit fault-marked REPORT list|FAULT COMMAND…  the same between marks that t
 testkit fault-plan REPORT WHOLE EACH STRIDE PLACES
                                                  the faults to try for a list of calls, with words
 testkit witness TRUTH COMMAND…                   run a command, write its CPU time by cgroup or wait4
-testkit check-summary FILE                       whether a summary contradicts itself
+testkit check-summary FILE...                    whether summaries contradict themselves
 testkit floor PROCESSES MS TICKS TRUTH [READ=EVERY…]
                                                  the bare kernel reads of a meter
 ";
@@ -119,10 +119,14 @@ fn run(arguments: &[OsString]) -> io::Result<i32> {
         "signals" => signals::report(given.path(0)?, rest.get(1).is_some_and(|word| word == "stop")),
         "job-control" => signals::job_control(given.path(0)?, &rest[1..]),
         "check-summary" => {
-            let summary = serde_json::from_slice(&std::fs::read(given.path(0)?)?)?;
-            let found = invariants::violations(&summary);
-            found.iter().for_each(|sentence| eprintln!("{sentence}"));
-            Ok(i32::from(!found.is_empty()))
+            let mut is_sound = true;
+            for file in rest {
+                let summary = serde_json::from_slice(&std::fs::read(file)?)?;
+                let found = invariants::violations(&summary);
+                found.iter().for_each(|sentence| eprintln!("{}: {sentence}", file.to_string_lossy()));
+                is_sound &= found.is_empty();
+            }
+            Ok(i32::from(!is_sound))
         }
         "once" => {
             once::once(given.path(0)?, given.text(1)?, given.number(3)?)?;

@@ -75,6 +75,13 @@ impl Account {
     pub(crate) fn user_ns(&self) -> u64 {
         self.cpu_ns.saturating_sub(self.system_ns)
     }
+
+    /// With a split into user and system time that does not fall behind an earlier one. The kernel guesses the split in
+    /// clock ticks and moves time from one part to the other; parts that each only grow would be above their total.
+    pub(crate) fn with_steady_split(self, earlier_user_ns: u64, earlier_system_ns: u64) -> Account {
+        let most_ns = self.cpu_ns.saturating_sub(earlier_user_ns).max(earlier_system_ns);
+        Account { system_ns: self.system_ns.clamp(earlier_system_ns, most_ns), ..self }
+    }
 }
 
 /// The account of main and of the rest, such that each part of a split is at most the whole's: the kernel-mode time

@@ -103,3 +103,20 @@ fn a_guess_that_fits_stands() {
     let account = |cpu_ns, system_ns| Account { cpu_ns, system_ns, ..Account::default() };
     assert_eq!(share_out(&account(100, 40), account(60, 30)), (account(60, 30), account(40, 10)));
 }
+
+#[test]
+fn a_split_that_the_kernel_changes_its_mind_about_neither_falls_nor_exceeds_its_total() {
+    let of = |cpu_ns, system_ns| Account { cpu_ns, system_ns, ..Account::default() };
+    // (total, system as the kernel says) at one tick after the other.
+    let ticks = [(100, 0), (101, 11), (150, 60), (200, 55), (200, 90), (190, 0), (400, 300)];
+    let (mut cpu, mut user, mut system) = (0, 0, 0);
+    for (cpu_ns, system_ns) in ticks {
+        let account = of(cpu_ns, system_ns).with_steady_split(user, system);
+        let now = (cpu_ns.max(cpu), account.user_ns().max(user), account.system_ns.max(system));
+        assert_eq!((now.1, now.2), (account.user_ns().max(user), account.system_ns), "no part falls");
+        assert!(now.1 + now.2 <= now.0, "{now:?} after {:?}", (cpu, user, system));
+        (cpu, user, system) = now;
+    }
+    // In the end the kernel's word is followed as far as it can be.
+    assert_eq!((cpu, user, system), (400, 145, 255));
+}

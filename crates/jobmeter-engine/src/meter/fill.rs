@@ -87,7 +87,11 @@ impl Meter {
             let value = serde_json::Value::Bool(true);
             self.emit(&Event::Note { t_ns, key: ROUNDED_NOTE.to_owned(), value });
         }
-        let rest = main.map(|main| combined.since(&main));
+        let rest = main.map(|main| self.steadied(Scope::Descendants, combined.since(&main)));
+        let main = main.map(|main| self.steadied(Scope::Main, main));
+        let system_ns =
+            main.zip(rest).map_or(combined.system_ns, |(main, rest)| main.system_ns + rest.system_ns);
+        let combined = self.steadied(Scope::Combined, Account { system_ns, ..combined });
         // Without the bytes of main the rest says nothing of the job.
         let bytes_are_missing = main.is_some_and(|main| main.gaps.chars);
         for (scope, account) in
@@ -101,6 +105,12 @@ impl Meter {
             }
         }
         self.fill_queue_wait();
+    }
+
+    /// With user and system time that do not fall behind those of the row before.
+    fn steadied(&self, scope: Scope, account: Account) -> Account {
+        let before_ns = |metric| self.out.row.get(scope, metric).unwrap_or_default();
+        account.with_steady_split(before_ns(Metric::CpuUserNs), before_ns(Metric::CpuSystemNs))
     }
 
     /// Adds what was read since the last tick. Once any process was read, those of whom there is none waited 0.

@@ -9,6 +9,13 @@ use std::process::Command;
 
 const JOB: [&str; 3] = ["sh", "-c", "echo out; echo err >&2; sleep 0.15; exit 3"];
 
+#[derive(Clone, Copy)]
+enum Driver<'a> {
+    /// The scripted one; the job waits until this function was called.
+    AskedFor(&'a str),
+    Library(&'a Path),
+}
+
 /// Every function that a run calls.
 const FUNCTIONS: [&str; 20] = [
     "nvmlInit_v2",
@@ -33,22 +40,37 @@ const FUNCTIONS: [&str; 20] = [
     "nvmlDeviceGetProcessUtilization",
 ];
 
+/// The driver names its calls in a file, for a job that waits for one of them.
 fn healthy() -> Value {
-    json!({"devices": [device("GPU-0", json!([{"pid": 1, "memory": MIB}]), json!([{"pid": 1, "sm": 1}]))]})
+    json!({"call_log": "calls", "devices": [device("GPU-0", json!([{"pid": 1, "memory": MIB}]), json!([{"pid": 1, "sm": 1}]))]})
+}
+
+/// As `JOB`, but on a busy machine it takes a while until the driver is asked: it waits for that.
+fn job_until_asked(function: &str) -> String {
+    format!(
+        "echo out; echo err >&2; tries=0
+         until grep -q '{function} ' calls 2>/dev/null || [ $tries -gt 1000 ]; do tries=$((tries+1)); sleep 0.02; done
+         sleep 0.15; exit 3"
+    )
 }
 
 /// The job under this driver: its result is untouched, its end comes as soon as without GPUs, and the record tells.
-fn changes_nothing(witness: &mut Witness<'_>, what: &str, rig: &Rig, library: Option<&Path>, reason: &str) {
-    let command = || {
-        let mut command = rig.command(&[], &JOB);
-        command.envs(library.map(|library| ("JOBMETER_NVML_PATH", library)));
+fn changes_nothing(witness: &mut Witness<'_>, what: &str, rig: &Rig, driver: Driver<'_>, reason: &str) {
+    let command = |job: &[&str]| {
+        let mut command = rig.command(&[], job);
+        if let Driver::Library(library) = driver {
+            command.env("JOBMETER_NVML_PATH", library);
+        }
         command
     };
-    let run = rig.room.finish(command());
+    let run = rig.room.finish(match driver {
+        Driver::Library(_) => command(&JOB),
+        Driver::AskedFor(function) => command(&["sh", "-c", &job_until_asked(function)]),
+    });
     assert_eq!((run.code, run.stdout.as_slice(), run.stderr.as_str()), (3, &b"out\n"[..], "err\n"), "{what}");
     let told = rig.reasons();
     assert!(told.contains(reason), "{what}: no '{reason}' in {told}");
-    witness.adds_little(what, command);
+    witness.adds_little(what, || command(&JOB));
 }
 
 /// The same job with the GPUs left alone.
@@ -67,7 +89,7 @@ fn an_error_from_each_function_changes_nothing_for_the_job() {
             state["fail"] = json!({ function: 999, function.replace("PciInfo_v3", "PciInfo_v2"): 999 });
             let rig = Rig::scripted(&format!("fail-{function}"), &state);
             let (what, reason) = (format!("{function} fails"), format!("{function}: NVML error 999"));
-            changes_nothing(witness, &what, &rig, None, &reason);
+            changes_nothing(witness, &what, &rig, Driver::AskedFor(function), &reason);
         }
     });
 }
@@ -82,7 +104,10 @@ fn a_call_that_never_returns_changes_nothing_for_the_job() {
             let mut state = healthy();
             state["hang"] = json!([function]);
             let rig = Rig::scripted(&format!("hang-{function}"), &state);
-            changes_nothing(witness, &format!("{function} hangs"), &rig, None, &reason);
+            let last_asked =
+                if function == "nvmlShutdown" { "nvmlDeviceGetUtilizationRates" } else { function };
+            let driver = Driver::AskedFor(last_asked);
+            changes_nothing(witness, &format!("{function} hangs"), &rig, driver, &reason);
         }
     });
 }
@@ -95,7 +120,9 @@ fn a_library_without_half_of_its_symbols_changes_nothing_for_the_job() {
     let built = Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
     assert!(built.expect("gcc is there").success());
     let reason = "nvmlDeviceGetPowerUsage: the driver is too old: it lacks the function";
-    without_gpus("old", |witness| changes_nothing(witness, "an old driver", &rig, Some(&library), reason));
+    without_gpus("old", |witness| {
+        changes_nothing(witness, "an old driver", &rig, Driver::Library(&library), reason)
+    });
     let summary = rig.room.summary_file().expect("a summary");
     let gpu = &summary.gpus[0];
     // What it has is there, what it lacks is unknown with the reason, and nothing is 0 for want of knowledge.
@@ -109,7 +136,13 @@ fn a_missing_library_changes_nothing_for_the_job() {
     let rig = Rig::new("missing");
     let library = rig.room.path("no-such.so");
     without_gpus("missing", |witness| {
-        changes_nothing(witness, "a missing library", &rig, Some(&library), "NVML cannot be loaded");
+        changes_nothing(
+            witness,
+            "a missing library",
+            &rig,
+            Driver::Library(&library),
+            "NVML cannot be loaded",
+        );
     });
 }
 
