@@ -100,16 +100,22 @@ fn by_cpu(energy: &[(usize, u64)], machine_cpu: &[(usize, u64)], ranks: &[Cumula
     split
 }
 
-/// The energy of the devices that members used, by how long and how busy each kept them; evenly where that is not known.
+/// The energy of the devices that members used, by how long and how busy each kept them; evenly where that is not known. A
+/// device of which no member knows that it used it belongs to those who may have.
 fn by_gpu(gpus: &[EntityFigures], members: &[usize], runs: &[RankRun]) -> Vec<f64> {
     let mut split = Vec::new();
     for gpu in gpus {
         let Some(energy_uj) = gpu.figures.value(Metric::GpuEnergyUj, Stat::Total) else { continue };
         split.resize(members.len(), 0.0);
         let own = |index: &usize| runs[*index].summary.gpus.iter().find(|own| own.name == gpu.name);
-        let is_used = |own: &&EntityFigures| own.facts.get("used").is_some_and(|used| used == "yes");
-        let users: Vec<Option<&EntityFigures>> =
-            members.iter().map(|index| own(index).filter(is_used)).collect();
+        let whose_use_is = |word: &str| -> Vec<Option<&EntityFigures>> {
+            let is = |own: &&EntityFigures| own.facts.get("used").is_some_and(|used| used == word);
+            members.iter().map(|index| own(index).filter(is)).collect()
+        };
+        let mut users = whose_use_is("yes");
+        if users.iter().all(Option::is_none) {
+            users = whose_use_is("unknown");
+        }
         let busy = |user: &EntityFigures, index: usize| {
             let ppm = user.figures.of(Scope::Combined, Metric::GpuBusyPpm, Stat::Mean)?.as_f64()?;
             Some(ppm * runs[index].summary.run.wall_ns? as f64)
@@ -149,6 +155,43 @@ mod tests {
         let coarse = [(0, 0), (4, 40)];
         let ranks = [Cumulative::of(Some(&[Some(0), Some(5), Some(10), Some(10), Some(10)]))];
         assert_eq!(by_cpu(&fine, &coarse, &ranks), [50.0]);
+    }
+
+    #[test]
+    fn a_gpu_is_split_by_how_busy_each_kept_it_and_evenly_where_nobody_knows() {
+        use crate::job::tests::rank;
+        // One card of 900 µJ; who used it, and how busy: two ranks of 2 s and one of 1 s.
+        let split = |uses: [(&str, Option<u64>); 3]| {
+            let card = |(used, busy_ppm): (&str, Option<u64>)| -> EntityFigures {
+                let mut figures = serde_json::json!({"gpu_energy_uj": {"value": 900, "quality": "exact"}});
+                if let Some(ppm) = busy_ppm {
+                    figures["combined_gpu_busy_ppm_mean"] =
+                        serde_json::json!({"value": ppm, "quality": "sampled"});
+                }
+                let card = serde_json::json!({"name": "0", "facts": {"used": used}, "figures": figures});
+                serde_json::from_value(card).expect("a card")
+            };
+            let runs: Vec<RankRun> = (0..)
+                .zip(uses)
+                .map(|(number, used)| {
+                    let mut run = rank(number, "a", 0, if number == 2 { 1 } else { 2 }, 1, 1);
+                    run.summary.gpus = vec![card(used)];
+                    run
+                })
+                .collect();
+            by_gpu(&[card(("yes", None))], &[0, 1, 2], &runs)
+        };
+        let half = Some(500_000);
+        assert_eq!(split([("yes", half), ("yes", Some(250_000)), ("no", None)]), [600.0, 300.0, 0.0]);
+        assert_eq!(split([("yes", half), ("no", None), ("yes", half)]), [600.0, 0.0, 300.0], "half as long");
+        assert_eq!(
+            split([("yes", half), ("yes", None), ("no", None)]),
+            [450.0, 450.0, 0.0],
+            "one is not known"
+        );
+        assert_eq!(split([("yes", half), ("unknown", None), ("unknown", None)]), [900.0, 0.0, 0.0]);
+        assert_eq!(split([("unknown", None), ("no", None), ("unknown", None)]), [450.0, 0.0, 450.0]);
+        assert_eq!(split([("no", None); 3]), [0.0; 3], "others used it");
     }
 
     #[test]
