@@ -71,7 +71,7 @@ impl ProcessReading {
         }
         let mut gone = Vec::new();
         // A period of zero: every member gets its slow reads (stat, io) now.
-        tree.refresh(FOR_EVER_NS, true, &mut gone, &mut || {});
+        tree.refresh(FOR_EVER_NS, true, false, &mut gone, &mut || {});
         for pid in gone {
             tree.remove(pid);
         }
