@@ -99,7 +99,7 @@ impl Meter {
             },
             None => self.known_end(process.id.pid, 0, sys::monotonic_ns()),
         };
-        let own_io = process.io.filter(|_| !process.has_waited() && !process.io_is_refused);
+        let own_io = process.own_io.filter(|_| !process.has_waited() && !process.io_is_refused);
         let peak_rss_bytes = known.peak_rss_bytes.unwrap_or_default().max(process.peak_rss_bytes);
         let event = Event::ProcessEnd {
             t_ns,

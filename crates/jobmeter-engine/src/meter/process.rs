@@ -1,6 +1,7 @@
 //! One process under the meter: its kept-open descriptors and what was last read of it.
 
 mod children;
+mod kept;
 mod queue_wait;
 mod readings;
 mod threads;
@@ -12,6 +13,7 @@ use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::{io, smaps, stat, statm, status};
 use crate::linux::sys;
 use jobmeter_model::event::ProcessId;
+use kept::read_kept;
 use queue_wait::{QUEUE_PERIOD_NS, QueueWait};
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -98,6 +100,8 @@ pub struct Process {
     pub parent_faults_at_birth: u64,
     /// Waited-for children included.
     pub io: Option<io::Io>,
+    /// The last `io` after which `stat` still showed no waited-for child: the bytes are its own.
+    pub own_io: Option<io::Io>,
     /// The meter is a part of this process: what it has read is taken out of `io`.
     pub hosts_meter: bool,
     /// The last read of its bytes was refused (another user's process), although it was there.
@@ -162,25 +166,6 @@ pub struct Process {
     queue: QueueWait,
 }
 
-/// Reads `name` of `pid`, from the kept descriptor if there is one; it is kept from now on with `keep`.
-fn read_kept<'a>(
-    file: &mut Option<OwnedFd>,
-    keep: bool,
-    (proc, pid): (ProcRoot, i32),
-    name: &str,
-    buffer: &'a mut [u8],
-) -> std::io::Result<&'a [u8]> {
-    if !keep {
-        let length = proc.read(pid, name, buffer)?;
-        return Ok(&buffer[..length]);
-    }
-    if file.is_none() {
-        *file = Some(proc.open(pid, name)?);
-    }
-    let length = sys::pread(file.as_ref().map_or(-1, AsRawFd::as_raw_fd), buffer, 0)?;
-    Ok(&buffer[..length])
-}
-
 impl Process {
     /// Opens `pid` as it is now. `keep_files` follows the descriptor budget.
     pub fn open(
@@ -213,6 +198,7 @@ impl Process {
             anon_at_birth_bytes: 0,
             parent_faults_at_birth: 0,
             io: None,
+            own_io: None,
             hosts_meter: false,
             io_is_refused: false,
             peak_rss_bytes: 0,
@@ -365,6 +351,7 @@ impl Process {
         }
         self.waited_faults = self.waited_faults.max(stat.children_faults());
         self.stat = stat;
+        self.confirm_own_io();
         self.cpu_at_stat_ns = self.cpu_ns;
         Presence::Here
     }
@@ -413,6 +400,10 @@ impl Process {
                 let read = io::parse(text).map(|io| io.without_read_chars(meters_chars));
                 self.io = read.or(self.io);
                 self.io_is_refused = false;
+                if self.is_final {
+                    // A zombie waits for nobody any more.
+                    self.confirm_own_io();
+                }
             }
             // A process that is gone has refused nothing, and a shortage of descriptors is temporary.
             Err(error) => {

@@ -196,6 +196,14 @@ impl Process {
         self.stat.children_faults_minor > 0
     }
 
+    /// `stat` was read after `io`. A child that is waited for between the two reads brings its bytes into `io` unseen, so an
+    /// `io` is known to be the process's own only by a later `stat`.
+    pub(super) fn confirm_own_io(&mut self) {
+        if !self.has_waited() {
+            self.own_io = self.io;
+        }
+    }
+
     /// The kernel-mode part of `cpu_ns`, by the proportion that `stat` shows: a guess.
     pub fn system_ns(&self) -> u64 {
         let (user_ticks, system_ticks) = (self.stat.user_ticks, self.stat.system_ticks);

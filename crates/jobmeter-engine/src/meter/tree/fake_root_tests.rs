@@ -189,3 +189,32 @@ fn children_of_other_threads_are_found_too() {
     tree.discover(10_000_000_000, 0, &mut born, &mut || {});
     assert_eq!(born, [parent_pid()]);
 }
+
+/// Its `stat` shows no waited-for child, then it waits for one, then its `io` is read, and before another look it is gone:
+/// the bytes are those of the child.
+#[test]
+fn bytes_are_its_own_only_if_nobody_was_waited_for_by_then() {
+    let fake = FakeProc::new();
+    let alone = stat_line(own_pid(), "x", 1, 5000).replace(" 150 30 3 1 ", " 150 0 3 0 ");
+    let io = |written: u64| {
+        format!("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: {written}\n")
+    };
+    fake.put_process(own_pid(), "x", 1);
+    fake.put(own_pid(), "stat", &alone);
+    let mut tree = tree_of(&fake).expect("a process");
+    let mut own_after = |written: u64, stat: &str| {
+        fake.put(own_pid(), "io", &io(written));
+        fake.put(own_pid(), "stat", stat);
+        let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+        main.read_slow(1, buffer);
+        main.own_io.map(|io| io.write_storage_bytes)
+    };
+    assert_eq!(own_after(4096, &alone), None, "no later look at `stat` yet");
+    assert_eq!(own_after(8192, &alone), Some(4096));
+    assert_eq!(own_after(12_288, &stat_line(own_pid(), "x", 1, 5000)), Some(4096), "it has waited");
+    let mut tree = tree_of(&fake).expect("a process");
+    fake.put(own_pid(), "stat", &alone.replacen(" S ", " Z ", 1).replace(" 20 0 2 0 ", " 20 0 1 0 "));
+    let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+    main.read_slow(1, buffer);
+    assert_eq!(main.own_io.map(|io| io.write_storage_bytes), Some(12_288), "a zombie waits for nobody");
+}
