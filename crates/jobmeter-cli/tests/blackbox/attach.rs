@@ -164,6 +164,43 @@ fn descendants_are_found() {
     assert_eq!(value(&run.summary().descendants, "processes_max"), 19.0);
 }
 
+/// Programs that come and go between two looks are told with their exit codes, also to who may not watch whole CPUs.
+#[test]
+fn short_processes_of_a_running_job_have_their_exit_codes() {
+    for has_privileges in [true, false] {
+        let room = Room::new("attach-codes");
+        let (summary, record) = (room.file("summary.json"), room.file("attach.jobmeter"));
+        let script = "read go; for i in 1 2 3 4 5; do for k in 1 2 3 4 5 6 7 8; do sh -c 'exit 7'; done; /bin/true; done; exit 2";
+        let mut shell = Command::new("sh");
+        let mut target =
+            Target(shell.args(["-c", script]).stdin(Stdio::piped()).spawn().expect("start a shell"));
+        let pid = target.pid();
+        let mut meter = room.jobmeter(&attach_arguments(&summary, &["-i", "1s", "--record", &record], &pid));
+        if !has_privileges {
+            crate::processes::without_privileges(&mut meter);
+        }
+        let mut meter = meter.spawn().expect("start jobmeter");
+        // The first row is in the file: its events are listened to.
+        wait_until("the record begins", || std::fs::metadata(&record).is_ok_and(|meta| meta.len() > 2000));
+        drop(target.0.stdin.take());
+        assert_eq!(target.0.wait().expect("wait").code(), Some(2));
+        assert_eq!(code_of(&mut meter), 0);
+        let summary = room.summary_file().expect("a summary");
+        let sources = &summary.sources;
+        let told = |name: &str| sources.iter().any(|source| source.name == name && source.used);
+        if !told("perf_ring") && !told("exit_events") {
+            not_here("neither perf nor the process connector tells of processes");
+            continue;
+        }
+        let rows = jobmeter_record::Run::open(&room.path("attach.jobmeter")).expect("a record").processes();
+        let with_code = |code: i32| rows.iter().filter(|row| row.exit_code == Some(code)).count();
+        assert_eq!(rows.len(), 46, "{has_privileges}: {sources:?}");
+        if told("exit_events") {
+            assert_eq!((with_code(7), with_code(0), with_code(2)), (40, 5, 1), "{has_privileges}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_a_process_is_a_clear_error() {
     let room = Room::new("attach-nothing");

@@ -18,7 +18,7 @@ enum Way {
 
 /// Takes the privileges to watch whole CPUs away from what the command will exec; nothing to take from a plain
 /// user.
-fn without_privileges(command: &mut Command) {
+pub(crate) fn without_privileges(command: &mut Command) {
     const CAP_SYS_ADMIN: libc::c_ulong = 21;
     const CAP_PERFMON: libc::c_ulong = 38;
     // SAFETY: prctl is async-signal-safe.

@@ -78,6 +78,14 @@ impl Exits {
         self.has_starts = wanted == Wanted::StartsAndEnds && self.events.is_some();
     }
 
+    /// A ring that is fed by what is drained, where starts are told.
+    pub(crate) fn ring(&mut self) -> Option<PerfRing> {
+        let events = self.events.as_ref().filter(|_| self.has_starts);
+        let ring = events.and_then(|events| PerfRing::fed_by(events.as_raw_fd()).ok());
+        self.has_starts = ring.is_some();
+        ring
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.events.is_some()
     }
@@ -132,6 +140,22 @@ impl Exits {
     }
 }
 
+/// What tells of processes, opened before those of a running job are listed.
+pub(crate) struct EarlyEvents {
+    pub ring: Result<PerfRing, String>,
+    pub exits: Exits,
+}
+
+impl EarlyEvents {
+    /// Whatever the kernel gives us. Where perf tells who is forked, the process connector tells how they end.
+    pub(crate) fn open() -> EarlyEvents {
+        let ring = PerfRing::open_machine();
+        let mut exits = Exits::default();
+        exits.open(if ring.is_ok() { Wanted::Ends } else { Wanted::StartsAndEnds });
+        EarlyEvents { ring, exits }
+    }
+}
+
 impl Meter {
     /// Ends of processes by the kernel's word, from now on.
     pub fn open_exit_events(&mut self) {
@@ -146,11 +170,8 @@ impl Meter {
             return;
         }
         self.witnesses.exits.open(Wanted::StartsAndEnds);
-        let ring =
-            self.witnesses.exits.events.as_ref().and_then(|events| PerfRing::fed_by(events.as_raw_fd()).ok());
-        match ring {
-            Some(ring) => self.set_late_process_events(Ok(ring)),
-            None => self.witnesses.exits.has_starts = false,
+        if let Some(ring) = self.witnesses.exits.ring() {
+            self.set_late_process_events(Ok(ring));
         }
     }
 

@@ -269,11 +269,11 @@ impl Meter {
                     if used { "inherited task clock" } else { "refused, not wanted, or the job too short" };
                 sources.push(source("perf_counter", used, detail.to_owned()));
             }
-            if let Some(reason) = &self.witnesses.events_refusal {
-                sources.push(source("perf_ring", false, reason.clone()));
-            }
-            sources.extend(self.witnesses.follower.as_ref().map(|follower| follower.source()));
         }
+        if let Some(reason) = &self.witnesses.events_refusal {
+            sources.push(source("perf_ring", false, reason.clone()));
+        }
+        sources.extend(self.witnesses.follower.as_ref().map(|follower| follower.source()));
         if !self.contained.names.is_empty() {
             sources.push(source("containers", true, self.contained.names.join(", ")));
         }

@@ -7,7 +7,7 @@ use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::status;
 use crate::linux::sys;
 use crate::meter::finish::Ending;
-use crate::meter::{Meter, Target};
+use crate::meter::{EarlyEvents, Meter, Target};
 use crate::run::cadence::Cadence;
 use crate::run::spawn::SignalPlan;
 use jobmeter_model::VerdictKind;
@@ -170,8 +170,7 @@ impl Watch {
     /// Until the process has ended, the time is up, or a signal tells us to stop.
     pub fn run(&mut self) -> WatchEnd {
         // What the process had used before is read at once: everything counts from here.
-        self.meter.begin();
-        self.meter.open_exit_events();
+        self.meter.begin_attached(EarlyEvents::open());
         loop {
             let interval_ns = self.cadence.interval_ns();
             let meter = &mut self.meter;
@@ -185,18 +184,23 @@ impl Watch {
             if self.deadline_ns.is_some_and(|deadline_ns| sys::monotonic_ns() >= deadline_ns) {
                 return WatchEnd::TimeUp;
             }
-            let until_ns = self.deadline_ns.unwrap_or(u64::MAX).min(self.cadence.due_ns());
+            let due_ns = self.cadence.due_ns().min(self.meter.exits_due_ns());
+            let until_ns = self.deadline_ns.unwrap_or(u64::MAX).min(due_ns);
             let exit = self.exit.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            let fds = [self.signals.as_raw_fd(), exit];
+            let fds = [self.signals.as_raw_fd(), exit, self.meter.events_fd()];
             // A wait that failed has slept a little: signals, the clock and the process are looked at again.
             let ready = sys::wait_readable(fds, Some(until_ns));
+            if matches!(ready, Ok([_, _, true])) {
+                self.meter.wake_by_events();
+            }
+            self.meter.collect_exits_if_due();
             while let Some(arrived) = self.signals.next() {
                 if matches!(arrived.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT) {
                     return WatchEnd::Told(arrived.signal);
                 }
             }
             let ended = match ready {
-                Ok([_, has_ended]) if self.exit.is_some() => has_ended,
+                Ok([_, has_ended, _]) if self.exit.is_some() => has_ended,
                 // The first of a group is gone; the ticks see to the others.
                 _ if self.is_of_group => false,
                 // Nothing tells of its end: look.

@@ -1,6 +1,8 @@
 //! What the records mean for the meter: one start and one end for every process, in the kernel's own time, and
 //! how far the count of processes can be trusted.
 
+mod attached;
+
 use super::PerfRing;
 use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;

@@ -31,6 +31,11 @@ impl Life {
         self.programs += 1;
     }
 
+    /// It lives, and the record of its fork may still come.
+    fn is_unannounced(&self) -> bool {
+        self.fork_ns.is_none() && self.end_ns.is_none()
+    }
+
     /// Whether it has page faults of its own: one that lives in its parent's memory (vfork) need not, but it does not
     /// live for long without a program.
     pub(super) fn must_have_faulted(&self) -> bool {
@@ -77,6 +82,8 @@ pub(super) struct Lives {
     /// How many more ended and are kept as a count only: at most this many lived together.
     folded: u64,
     taken_until_ns: u64,
+    /// See [`Lives::doubt_strangers_until`].
+    listed_ns: u64,
 }
 
 /// A process that lives this long and runs no program is no child of vfork.
@@ -119,6 +126,19 @@ impl Lives {
             programs: 0,
         };
         self.by_pid.insert(pid, life);
+    }
+
+    /// A process that is in the record and was there before its records are read.
+    pub(super) fn begin_listed(&mut self, pid: i32, parent_pid: i32, name: [u8; 16], threads: u64) {
+        self.begin(pid, None, parent_pid, name, true);
+        if let Some(life) = self.by_pid.get_mut(&pid) {
+            life.threads = threads.try_into().unwrap_or(u32::MAX);
+        }
+    }
+
+    /// The job's processes were listed by `listed_ns`: whoever ended until then and is not known may have been one of them.
+    pub(super) fn doubt_strangers_until(&mut self, listed_ns: u64) {
+        self.listed_ns = listed_ns;
     }
 
     pub(super) fn get(&self, pid: i32) -> Option<&Life> {
@@ -183,6 +203,7 @@ impl Lives {
                 (is_new && life.is_recorded).then_some(Change::Renamed { pid, name })
             }
             What::Exit => {
+                self.has_doubt |= t_ns <= self.listed_ns && !self.by_pid.contains_key(&pid);
                 let life = self.known(pid)?;
                 life.threads = life.threads.saturating_sub(1);
                 if life.threads > 0 {
@@ -220,7 +241,7 @@ impl Lives {
             }
             None => return None,
         };
-        if let Some(sampled) = self.by_pid.get_mut(&pid).filter(|life| life.fork_ns.is_none()) {
+        if let Some(sampled) = self.by_pid.get_mut(&pid).filter(|life| life.is_unannounced()) {
             sampled.fork_ns = Some(t_ns);
             return None;
         }

@@ -158,3 +158,30 @@ fn an_end_right_after_exec_is_a_loss_of_sight() {
         assert_eq!(lives.has_doubt, is_of_tree);
     }
 }
+
+/// A job that ran already: its processes are listed with their threads, after the events were listened to.
+#[test]
+fn listed_processes_are_followed_from_the_middle_of_their_lives() {
+    let listed = || {
+        let mut lives = Lives::new(false);
+        lives.begin_listed(MAIN, 1, named("main"), 1);
+        lives.begin_listed(11, MAIN, named("worker"), 2);
+        lives.doubt_strangers_until(100);
+        lives
+    };
+    let mut lives = listed();
+    // 11 was forked between the first event and the list; one of its two threads ends, then the other.
+    let told = changes(&mut lives, &[fork(50, 11, MAIN), exit(150, 11, 12), exit(160, 11, 11)], &[MAIN, 11]);
+    assert_eq!(told, [Change::MemberEnded { pid: 11 }]);
+    assert_eq!(lives.get(11).map(|life| (life.fork_ns, life.end_ns)), Some((Some(50), Some(160))));
+    assert_eq!(changes(&mut lives, &[exit(170, 99, 99)], &[]), [], "a stranger");
+    assert!(!lives.has_doubt);
+    // One that ended before the list was whole may have been the job's.
+    let mut lives = listed();
+    assert_eq!(changes(&mut lives, &[exit(90, 99, 99)], &[]), []);
+    assert!(lives.has_doubt);
+    // The pid of one that has ended is given to another process.
+    let mut lives = listed();
+    let told = changes(&mut lives, &[exit(150, MAIN, MAIN), fork(200, MAIN, 11)], &[MAIN, 11]);
+    assert!(matches!(told[..], [Change::MemberEnded { pid: MAIN }, Change::Replaced { pid: MAIN, .. }]));
+}
