@@ -1,22 +1,29 @@
 //! The jobs: real programs, and small ones whose truth is known by how they are made. A job may write lines
 //! `FIGURE LOW HIGH` to `$TRUTH_FILE` (`-` where nothing is known); they count beside the witnesses.
 
+use std::ffi::OsString;
+
 /// What runs the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Shell,
     Python,
     Perl,
+    /// None: this command is the job.
+    Free(&'static [OsString]),
 }
 
 impl Language {
-    pub(crate) fn program(self) -> &'static str {
-        match self {
+    /// The command line of the job, whose script is in the file `script`.
+    pub(crate) fn command(self) -> Vec<OsString> {
+        let program = match self {
             Language::Shell => "/bin/sh",
             // Not the one in front of the path: that may belong to root's home.
             Language::Python => "/usr/bin/python3",
             Language::Perl => "/usr/bin/perl",
-        }
+            Language::Free(command) => return command.to_vec(),
+        };
+        vec![program.into(), "script".into()]
     }
 }
 
@@ -39,6 +46,14 @@ pub(crate) struct Job {
     pub how: How,
     /// Programs without which it is left out.
     pub needs: &'static [&'static str],
+}
+
+impl Job {
+    /// Any command, for jobs that are not in the project.
+    pub(crate) fn free(command: &[OsString]) -> Job {
+        let language = Language::Free(Vec::leak(command.to_vec()));
+        Job { name: "command", language, script: "", how: How::Plain, needs: &[] }
+    }
 }
 
 macro_rules! job {

@@ -3,7 +3,7 @@
 //! `jobmeter-truth [JOB…]` runs the jobs whose names contain one of the words, or all of them. `TRUTH_RUNS` says how
 //! often (3), `TRUTH_MODES` in which modes (all: root root-1s root-nogroup … user-nogroup-1s), `TRUTH_FIGURES` which
 //! figures are judged (all), `TRUTH_KEEP=1` keeps the folders. `jobmeter-truth summaries [N]` checks N summaries (1000)
-//! of short jobs for contradictions. The exit status is 1 if a claim was false, 2 if the harness itself failed. docs/truth.md says more.
+//! of short jobs for contradictions. `jobmeter-truth run -- COMMAND…` holds any command against the witnesses. The exit status is 1 if a claim was false, 2 if the harness itself failed. docs/truth.md says more.
 
 mod claim;
 mod goals;
@@ -37,7 +37,8 @@ fn main() {
             join::join(Path::new(&rest[0]), &rest[1..])
         }
         Some((word, rest)) if word == "summaries" => check_summaries(rest.first()),
-        _ => harness(&arguments),
+        Some((word, rest)) if word == "run" => free(rest),
+        _ => harness(JOBS.iter().filter(|job| is_wanted(job, &arguments))),
     };
     std::process::exit(code.unwrap_or_else(|error| {
         let _ = writeln!(io::stderr(), "jobmeter-truth: {error}");
@@ -56,7 +57,17 @@ fn check_summaries(count: Option<&OsString>) -> io::Result<i32> {
     code
 }
 
-fn harness(wanted: &[OsString]) -> io::Result<i32> {
+/// `jobmeter-truth run -- COMMAND…`. Each run begins in an empty folder.
+fn free(rest: &[OsString]) -> io::Result<i32> {
+    match rest {
+        [dashes, command @ ..] if dashes == "--" && !command.is_empty() => {
+            harness(std::iter::once(Box::leak(Box::new(Job::free(command))) as &Job))
+        }
+        _ => Err(io::Error::other("say what to run: jobmeter-truth run -- COMMAND…")),
+    }
+}
+
+fn harness(jobs: impl Iterator<Item = &'static Job>) -> io::Result<i32> {
     extend_path()?;
     witness::Group::tidy();
     // SAFETY: has no arguments and cannot fail.
@@ -70,7 +81,7 @@ fn harness(wanted: &[OsString]) -> io::Result<i32> {
     let tools = prepare(&folder, is_root)?;
     let mut table = Table::default();
     stop_on_signals();
-    'jobs: for job in JOBS.iter().filter(|job| is_wanted(job, wanted)) {
+    'jobs: for job in jobs {
         if let Some(missing) = job.needs.iter().find(|program| find(program).is_none()) {
             writeln!(io::stderr(), "{} is left out: there is no {missing}", job.name)?;
             continue;
@@ -130,7 +141,12 @@ fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut
             let lost =
                 outcome.evidence.lost.iter().map(|name| format!(", {name} lost some")).collect::<String>();
             let count = rows.len();
-            writeln!(io::stderr(), "{name}: {count} claims, {wrong} false, {samples} looks at memory{lost}")?;
+            let peak = rows.iter().find(|row| row.figure == "combined.rss_bytes_max").map(table::peak);
+            let peak = peak.unwrap_or_default();
+            writeln!(
+                io::stderr(),
+                "{name}: {count} claims, {wrong} false, {samples} looks at memory{lost}{peak}"
+            )?;
             for row in rows.iter().filter(|row| row.wrong.is_some()) {
                 writeln!(io::stderr(), "  {}: {}", row.figure, table::told(row))?;
             }

@@ -61,8 +61,7 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
     let outer = Outer::make(job, mode, as_user, &name)?;
     let every_moment = job.how == How::Attach;
     let job_command = |command: &mut Command| {
-        command.arg(tools.path("jobmeter-truth")).arg("join").arg(&socket).arg(job.language.program());
-        command.arg("script");
+        command.arg(tools.path("jobmeter-truth")).arg("join").arg(&socket).args(job.language.command());
     };
 
     let mut started = Vec::new();

@@ -123,6 +123,16 @@ impl Table {
     }
 }
 
+/// The peak of memory in a few words: sampled value and upper bound over the truth.
+pub(crate) fn peak(row: &Row) -> String {
+    let ratio = |ours: Option<f64>| match (ours, row.truth.low) {
+        (Some(ours), Some(low)) if low > 0.0 => format!("{:.2}", ours / low),
+        _ => "?".to_owned(),
+    };
+    let truth = number(&row.figure, row.truth.low);
+    format!(", peak {truth}, sampled {}, upper {}", ratio(row.claim.value), ratio(row.claim.upper))
+}
+
 /// Why a claim is false, with both sides.
 pub(crate) fn told(row: &Row) -> String {
     let figure = &row.figure;
