@@ -61,6 +61,10 @@ impl LastReadings {
                 .saturating_add(mapped_bytes.min(risen_bytes))
         });
         let last_program_bytes = [self.final_mark_bytes, by_faults, changed].into_iter().flatten().min()?;
+        if last_program_bytes == u64::MAX {
+            // Huge pages were not counted: faults bound nothing.
+            return None;
+        }
         let before_bytes = self
             .before_exec
             .map_or(0, |before| before.read_bytes.saturating_add(before.faults.saturating_mul(PAGE_BYTES)));
@@ -88,6 +92,15 @@ mod tests {
         assert_eq!(read.at_most(huge), Some(Parts::of(1_000_000 + 3 * 65_536 + (2 << 20), 0)));
         let marked = LastReadings { final_mark_bytes: Some(1_050_000), ..read };
         assert_eq!(marked.at_most(NO_HUGE), Some(Parts::of(1_050_000, 0)));
+    }
+
+    #[test]
+    fn faults_bound_nothing_where_huge_pages_were_not_counted() {
+        let read =
+            LastReadings { read_mark_bytes: 1_000_000, faults_after: Some(3), ..LastReadings::default() };
+        assert_eq!(read.at_most(Huge::UNKNOWN), None);
+        let marked = LastReadings { final_mark_bytes: Some(1_050_000), ..read };
+        assert_eq!(marked.at_most(Huge::UNKNOWN), Some(Parts::of(1_050_000, 0)));
     }
 
     #[test]

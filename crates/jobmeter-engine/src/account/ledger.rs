@@ -161,11 +161,12 @@ impl Ledger {
         }
     }
 
-    /// As [`Ledger::note_unread_departure`] where the parent has ended as well: whoever we reaped and had not waited for
-    /// anybody has discarded it.
-    pub(crate) fn note_unread_orphan(&mut self, parent_pid: i32) {
+    /// As [`Ledger::note_unread_departure`] where the parent has ended as well, or was never read: whoever we reaped and had
+    /// not waited for anybody has discarded it. One that was killed may have ended with its PID namespace, where the kernel
+    /// reaps all into nobody's account.
+    pub(crate) fn note_unread_orphan(&mut self, parent_pid: i32, was_killed: bool) {
         let waited = self.final_waited.iter().rev().find(|(pid, _)| *pid == parent_pid);
-        self.has_hole |= waited.is_some_and(|(_, waited)| !waited.is_any());
+        self.has_hole |= was_killed || waited.is_some_and(|(_, waited)| !waited.is_any());
     }
 
     /// A process that we reap shows for the last time what it has waited for.

@@ -468,10 +468,13 @@ fn a_child_that_is_told_of_after_its_parent_ended_was_discarded_if_that_never_wa
         let mut ledger = Ledger::default();
         let main = ProcessReading { waited: shown, ..reading(100, 1, 5) };
         ledger.settle_reaped(&usage(), Some(&main), None, None);
-        ledger.note_unread_orphan(parent_pid);
+        ledger.note_unread_orphan(parent_pid, false);
         ledger.has_hole
     };
     assert!(hole(Waited::default(), 100));
     assert!(!hole(waited(0, 0, 5), 100), "it has waited for somebody");
     assert!(!hole(Waited::default(), 99), "nothing is known of another parent");
+    let mut ledger = Ledger::default();
+    ledger.note_unread_orphan(99, true);
+    assert!(ledger.has_hole, "killed, perhaps with its PID namespace");
 }

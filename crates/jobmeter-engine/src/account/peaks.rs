@@ -125,6 +125,11 @@ pub(crate) struct Huge {
     pub anon_since_start_bytes: u64,
 }
 
+impl Huge {
+    /// Nobody counted them.
+    pub(crate) const UNKNOWN: Huge = Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX };
+}
+
 /// A process that lived since the full tick before and is gone, or that no tick has seen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ended {
@@ -158,6 +163,8 @@ pub(crate) struct Interval {
     pub ended_faults: Option<u64>,
     /// What those `ended` without a bound held when they were last read.
     pub ended_before_bytes: u64,
+    /// Some that ended have not been waited for yet: their page faults will be in a later interval.
+    pub has_unwaited: bool,
     pub huge: Huge,
     /// Files and shared memory that the whole machine had mapped at either end.
     pub mapped_bytes: Option<u64>,
@@ -283,10 +290,27 @@ pub(crate) struct AtTheEnd {
 /// The upper bound of one scope.
 #[derive(Debug, Default)]
 pub(crate) struct Peaks {
-    /// A Pareto front: the moments of which none is at most another in all respects. One of them turns out the worst.
-    moments: Vec<Moment>,
-    /// Moments of the last interval. A process that ended unseen in the next one may have lived in it.
-    pending: Vec<Moment>,
+    moments: Front,
+    /// Moments of the last interval, and of those before while some of their dead were not waited for. Page faults that come
+    /// to light in the next interval may be of a process that lived in them.
+    pending: Front,
+    /// The last interval has dead that were not waited for: what their page faults allow is not known.
+    has_unwaited: bool,
+}
+
+/// A Pareto front: the moments of which none is at most another in all respects. One of them turns out the worst.
+#[derive(Debug, Default)]
+struct Front(Vec<Moment>);
+
+impl Front {
+    fn note(&mut self, moment: Moment) {
+        if self.0.iter().any(|known| known.is_at_least(&moment)) {
+            return;
+        }
+        self.0.retain(|known| !moment.is_at_least(known));
+        let merged = if self.0.len() < MAX_MOMENTS { None } else { self.0.pop() };
+        self.0.push(merged.map_or(moment, |other| moment.worse_of(&other)));
+    }
 }
 
 impl Peaks {
@@ -295,48 +319,43 @@ impl Peaks {
         let ended_bytes = interval.ended_faults.map(|faults| {
             mapped_by_faults_bytes(faults, if faults > 0 { interval.huge.since_tick_bytes } else { 0 })
         });
+        let ended_bytes = ended_bytes.filter(|bytes| *bytes < u64::MAX);
         let has_unlisted = interval.has_unlisted && interval.ended_faults != Some(0);
-        for mut moment in std::mem::take(&mut self.pending) {
+        let mut pending = Front::default();
+        for mut moment in std::mem::take(&mut self.pending).0 {
             moment.by_faults_bytes =
                 moment.by_faults_bytes.zip(ended_bytes).map(|(before, now)| before.saturating_add(now));
             if has_unlisted {
                 moment.unbounded = None;
             }
-            self.note(moment);
+            if interval.has_unwaited { &mut pending } else { &mut self.moments }.note(moment);
         }
         let living = living_at_most(&interval.living, interval.huge);
         let by_faults_bytes = ended_bytes.map(|bytes| bytes.saturating_add(interval.ended_before_bytes));
-        self.pending = together(&interval.ended)
-            .map(|alive| {
-                let mut parts = alive.parts;
-                parts.add(living);
-                Moment {
-                    certain_bytes: parts.together_bytes(interval.mapped_bytes),
-                    loose: alive.loose,
-                    loose_bytes: alive.loose_bytes,
-                    unbounded: (!has_unlisted).then_some(alive.unbounded),
-                    by_faults_bytes,
-                }
-            })
-            .collect();
-    }
-
-    fn note(&mut self, moment: Moment) {
-        if self.moments.iter().any(|known| known.is_at_least(&moment)) {
-            return;
+        for alive in together(&interval.ended) {
+            let mut parts = alive.parts;
+            parts.add(living);
+            pending.note(Moment {
+                certain_bytes: parts.together_bytes(interval.mapped_bytes),
+                loose: alive.loose,
+                loose_bytes: alive.loose_bytes,
+                unbounded: (!has_unlisted).then_some(alive.unbounded),
+                by_faults_bytes,
+            });
         }
-        self.moments.retain(|known| !moment.is_at_least(known));
-        let merged = if self.moments.len() < MAX_MOMENTS { None } else { self.moments.pop() };
-        self.moments.push(merged.map_or(moment, |other| moment.worse_of(&other)));
+        (self.pending, self.has_unwaited) = (pending, interval.has_unwaited);
     }
 
     /// The upper bound of the whole run, or `None` where nothing bounds processes that ended unread.
     pub(crate) fn upper(&self, known: AtTheEnd) -> Option<Bound> {
-        let moments = self.moments.iter().chain(&self.pending);
+        let moments = self.moments.0.iter().map(|moment| (moment, true));
+        let pending = self.pending.0.iter().map(|moment| (moment, !self.has_unwaited));
         let bounds: Option<Vec<Bound>> = moments
-            .map(|moment| {
+            .chain(pending)
+            .map(|(moment, has_all_faults)| {
                 let unbounded = moment.unbounded.filter(|_| known.all_are_listed);
-                let by_faults_bytes = moment.by_faults_bytes.filter(|_| known.faults_are_whole);
+                let by_faults_bytes =
+                    moment.by_faults_bytes.filter(|_| known.faults_are_whole && has_all_faults);
                 Moment { unbounded, by_faults_bytes, ..*moment }.bound(known.largest_bytes)
             })
             .collect();

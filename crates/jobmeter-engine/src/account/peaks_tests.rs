@@ -210,9 +210,9 @@ fn moment(certain_bytes: u64, unbounded: Option<u64>, by_faults_bytes: Option<u6
 fn many_moments_stay_few_and_the_bound_above_all() {
     let mut peaks = Peaks::default();
     for count in 0..1000u64 {
-        peaks.note(moment(1_000_000 - count * 100, Some(count), None));
+        peaks.moments.note(moment(1_000_000 - count * 100, Some(count), None));
     }
-    assert!(peaks.moments.len() <= MAX_MOMENTS);
+    assert!(peaks.moments.0.len() <= MAX_MOMENTS);
     for largest_bytes in [1, 100, 10_000] {
         let truth = (0..1000).map(|count| 1_000_000 - count * 100 + count * largest_bytes).max();
         assert!(
@@ -225,16 +225,16 @@ fn many_moments_stay_few_and_the_bound_above_all() {
 #[test]
 fn a_moment_below_another_in_all_respects_is_dropped() {
     let mut peaks = Peaks::default();
-    peaks.note(moment(10, Some(1), Some(5)));
-    peaks.note(moment(9, Some(1), Some(5)));
-    peaks.note(moment(11, Some(2), Some(4)));
-    assert_eq!(peaks.moments, [moment(10, Some(1), Some(5)), moment(11, Some(2), Some(4))]);
-    peaks.note(moment(12, None, Some(6)));
-    assert_eq!(peaks.moments, [moment(12, None, Some(6))], "unknown is worst");
-    peaks.note(moment(12, Some(9), None));
-    assert_eq!(peaks.moments.len(), 2);
-    peaks.note(Moment { loose: 1, loose_bytes: 1, ..moment(1, Some(1), Some(1)) });
-    assert_eq!(peaks.moments.len(), 3, "less in all but the loose one");
+    peaks.moments.note(moment(10, Some(1), Some(5)));
+    peaks.moments.note(moment(9, Some(1), Some(5)));
+    peaks.moments.note(moment(11, Some(2), Some(4)));
+    assert_eq!(peaks.moments.0, [moment(10, Some(1), Some(5)), moment(11, Some(2), Some(4))]);
+    peaks.moments.note(moment(12, None, Some(6)));
+    assert_eq!(peaks.moments.0, [moment(12, None, Some(6))], "unknown is worst");
+    peaks.moments.note(moment(12, Some(9), None));
+    assert_eq!(peaks.moments.0.len(), 2);
+    peaks.moments.note(Moment { loose: 1, loose_bytes: 1, ..moment(1, Some(1), Some(1)) });
+    assert_eq!(peaks.moments.0.len(), 3, "less in all but the loose one");
     assert_eq!(moment(3, None, Some(1)).worse_of(&moment(2, Some(1), Some(4))), moment(3, None, Some(4)));
 }
 
@@ -277,4 +277,34 @@ fn without_a_fault_nobody_got_a_huge_page() {
     assert_eq!(upper(0, None), Some((0, UpperSource::Faults)));
     assert_eq!(upper(16, None), Some((9, UpperSource::Faults)));
     assert_eq!(upper(16, Some(9)), Some((9, UpperSource::LargestMark)), "as good, and the simpler source");
+}
+
+/// A process that ended unread counts with its page faults, which its parent shows once it has waited for it: that may be
+/// several full ticks later.
+#[test]
+fn faults_of_the_dead_come_when_they_are_waited_for() {
+    let dead = Interval { ended: vec![at(5, 9, None)], has_unwaited: true, ..quiet() };
+    let unwaited = Interval { has_unwaited: true, ..quiet() };
+    let waited = Interval { ended_faults: Some(160), ..quiet() };
+    let mut peaks = Peaks::default();
+    for interval in [&dead, &unwaited, &unwaited] {
+        peaks.take(interval);
+    }
+    assert_eq!(upper_mb(&peaks, None), None, "it was never waited for");
+    assert_eq!(upper_mb(&peaks, Some(50)), Some((50, UpperSource::LargestMark)));
+    peaks.take(&waited);
+    assert_eq!(upper_mb(&peaks, None), Some((10, UpperSource::Faults)), "160 faults of 64 KiB");
+    peaks.take(&waited);
+    assert_eq!(upper_mb(&peaks, None), Some((10, UpperSource::Faults)), "those of others, later");
+}
+
+/// Nobody counted the huge pages that the machine gave out: one fault may have mapped anything.
+#[test]
+fn without_a_count_of_huge_pages_faults_bound_nothing() {
+    let unknown =
+        Interval { ended: vec![at(5, 9, None)], ended_faults: Some(3), huge: Huge::UNKNOWN, ..quiet() };
+    let mut peaks = Peaks::default();
+    peaks.take(&unknown);
+    assert_eq!(upper_mb(&peaks, None), None);
+    assert_eq!(upper_mb(&peaks, Some(50)), Some((50, UpperSource::LargestMark)));
 }

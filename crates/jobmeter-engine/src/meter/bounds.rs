@@ -135,11 +135,10 @@ impl Bounds {
     /// Huge pages that were given out since the last full tick and since the start, and the most that the machine had mapped
     /// of files at either end of this time.
     fn read_pages(&mut self, page_bytes: u64) -> (Huge, Option<u64>) {
-        let now = self.vmstat.pages();
-        let start = *self.pages_at_start.get_or_insert(now.unwrap_or_default());
-        let before = self.pages_at_tick.unwrap_or(start);
-        self.pages_at_tick = now.or(self.pages_at_tick);
-        let now = now.unwrap_or(before);
+        let (Some(start), Some(now)) = (self.pages_at_start, self.vmstat.pages()) else {
+            return (Huge::UNKNOWN, None);
+        };
+        let before = self.pages_at_tick.replace(now).unwrap_or(start);
         let since = |now: u64, before: u64| now.saturating_sub(before) * HUGE_PAGE_BYTES;
         let huge = Huge {
             since_tick_bytes: since(now.huge_anon + now.huge_file, before.huge_anon + before.huge_file),
@@ -149,10 +148,10 @@ impl Bounds {
         (huge, mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES))
     }
 
-    /// Huge pages alone. The first look at the counters is only where later ones begin, and costs more than all other
-    /// files of the machine: who asks for nothing else does without it.
-    fn read_huge(&mut self, page_bytes: u64) -> Huge {
-        if self.pages_at_start.is_none() { Huge::default() } else { self.read_pages(page_bytes).0 }
+    /// Where later looks at the machine's huge pages begin: right after the job has started, since what it got before would
+    /// not be seen.
+    pub(crate) fn begin_pages(&mut self) {
+        self.pages_at_start = self.vmstat.pages();
     }
 
     /// At every tick: the largest single marks, and what is mapped of files.
@@ -192,7 +191,10 @@ impl Meter {
             is_bounded_before: gone.is_end_bounded(),
         });
         if gone.is_main {
-            let huge = self.bounds.read_huge(self.tree.scale.page_bytes);
+            // A mark of its own alone needs no help: the machine need not be asked.
+            let is_told = final_mark_bytes.is_some() && !gone.has_waited();
+            let page_bytes = self.tree.scale.page_bytes;
+            let huge = if is_told { Huge::UNKNOWN } else { self.bounds.read_pages(page_bytes).0 };
             let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
             let programs = self.witnesses.follower.as_ref().and_then(|follower| follower.main_programs());
             // Of a program that was never read only `wait` tells: its mark outlives an exec.
@@ -246,6 +248,8 @@ impl Meter {
     fn interval(&mut self, now_ns: u64, passed: &[Passed]) -> Interval {
         let discards = self.doubts.may_discard && !self.events_are_complete();
         let has_hole = self.counters.ledger.has_hole || discards;
+        // Asked before the faults are read: whoever was waited for by now is in them.
+        let has_unwaited = self.witnesses.follower.as_ref().is_some_and(|follower| follower.has_zombies());
         let ended_total = self.ended_faults_total();
         let ended_since = ended_total.saturating_sub(self.bounds.ended_faults);
         self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
@@ -254,13 +258,18 @@ impl Meter {
         let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie())
             && passed.is_empty()
             && self.bounds.departed.is_empty();
+        let is_over = match &self.bounds.departed[..] {
+            [only] => {
+                self.tree.processes.is_empty()
+                    && only.readings.final_mark_bytes.is_some()
+                    && passed.iter().all(|life| life.pid == only.pid)
+            }
+            _ => false,
+        };
         let page_bytes = self.tree.scale.page_bytes;
-        let is_over = self.tree.processes.iter().all(Process::is_zombie);
-        let (huge, mapped_bytes) = if is_alone && ended_since == 0 {
-            (Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX }, None)
-        } else if is_over && self.tree.processes.len() + self.bounds.departed.len() == 1 {
-            // One process maps no more files than the machine.
-            (self.bounds.read_huge(page_bytes), None)
+        let has_unknown = ended_since > known_faults;
+        let (huge, mapped_bytes) = if (is_alone || is_over) && !has_unknown {
+            (Huge::UNKNOWN, None)
         } else {
             self.bounds.read_pages(page_bytes)
         };
@@ -269,6 +278,7 @@ impl Meter {
             mapped_bytes,
             ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
             has_unlisted: !self.events_are_complete(),
+            has_unwaited,
             ..Interval::default()
         };
         for process in &self.tree.processes {

@@ -106,6 +106,7 @@ impl Meter {
     /// The first tick, right after the meter was made, and of it only what cannot wait: the job's counters.
     /// [`Meter::complete_first_tick`] does the rest, on another thread if it likes; any further tick sees to it too.
     pub(crate) fn begin(&mut self) {
+        self.bounds.begin_pages();
         let now_ns = sys::monotonic_ns();
         self.accounted(|meter| meter.read_job(now_ns, Depth::First));
         self.clock.half_tick_ns = Some(now_ns);

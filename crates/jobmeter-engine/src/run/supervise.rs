@@ -125,6 +125,8 @@ impl<'job> Supervisor<'job> {
         meter.set_group(group);
         let cadence = Cadence::start(job.options.interval_ns, started_ns).with_early_tick().of_own_process();
         job.spawned.wait_exec()?;
+        // While its program is being loaded: it has no huge pages yet.
+        meter.bounds.begin_pages();
         Ok(Supervisor {
             meter,
             job,

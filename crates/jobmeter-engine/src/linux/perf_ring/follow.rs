@@ -88,6 +88,11 @@ impl Follower {
         self.main_programs
     }
 
+    /// Whether some that ended unsampled were not waited for when this was last looked at.
+    pub(crate) fn has_zombies(&self) -> bool {
+        !self.zombies.is_empty()
+    }
+
     /// Its records tell the names of processes.
     pub(crate) fn tells_names(&self) -> bool {
         !self.ring.is_fed()
@@ -316,16 +321,19 @@ impl Meter {
     fn record_unsampled(&mut self, follower: &mut Follower, pid: i32, life: &Life) {
         let is_reaped = follower.unsampled_reaps.iter().any(|reap| reap.reaped.pid == pid);
         let counts_on_parent = life.must_have_faulted() && !is_reaped;
+        let known = self.known_end(pid, life.fork_ns.unwrap_or_default(), sys::monotonic_ns());
         if !counts_on_parent {
             // Nothing is expected of its parent.
-        } else if let Some(parent) = self.tree.get(life.parent_pid) {
+        } else if let Some((parent, _)) = self.tree.get_mut(life.parent_pid) {
+            parent.has_had_children = true;
             // Its record comes some time after its end: its parent may have been read since.
             let waited_before = parent.waited_at.tick_before;
             let (id, ignores_children) = (parent.id, parent.ignores_children);
             let parent = Parent { id, ignores_children, waited_before };
             self.counters.ledger.note_unread_departure(&parent);
         } else {
-            self.counters.ledger.note_unread_orphan(life.parent_pid);
+            let was_killed = known.wait_status.is_some_and(|status| status & 0x7f == libc::SIGKILL);
+            self.counters.ledger.note_unread_orphan(life.parent_pid, was_killed);
         }
         if !self.may_record(follower, 2) {
             self.out.sums.processes_seen += 1;
@@ -336,7 +344,6 @@ impl Meter {
         // What it waited for is in its usage too: only where it forked nobody is it all its own.
         let own = reaped.filter(|_| !life.has_forked).map(|reaped| reaped.usage);
         let (end_ns, fork_ns) = (life.end_ns.unwrap_or_default(), life.fork_ns.unwrap_or_default());
-        let known = self.known_end(pid, fork_ns, sys::monotonic_ns());
         let cpu_ns = own.map(|usage| usage.cpu_ns()).or(life.last_cpu_ns).or(known.cpu_ns);
         let peak_rss_bytes = known.peak_rss_bytes.or(own.map(|usage| usage.peak_rss_bytes));
         let start_ticks = life.start_ticks;
