@@ -109,7 +109,7 @@ fn ranks_are_merged_and_who_is_missing_or_was_killed_is_named() {
         job["ranks"].as_array().expect("ranks").iter().map(|rank| rank["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["finished", "finished", "killed", "unfinished"]);
     let verdict = &summary.verdict.text;
-    for part in ["ranks were killed: 2", "without an end: 3", "left no record: 4"] {
+    for part in ["ranks was killed: 2", "without an end: 3", "left no record: 4"] {
         assert!(verdict.contains(part), "{verdict}");
     }
     // The machine is there once, as each rank saw it, not four times.
@@ -245,5 +245,5 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
         job["ranks"].as_array().expect("ranks").iter().map(|rank| &rank["state"]).collect();
     assert_eq!(states, ["finished", "finished", "killed", "finished"]);
     let verdict = job["summary"]["verdict"]["text"].as_str().expect("a verdict");
-    assert!(verdict.starts_with("1 of 4 ranks were killed: 2"), "{verdict}");
+    assert!(verdict.starts_with("1 of 4 ranks was killed: 2"), "{verdict}");
 }

@@ -65,30 +65,27 @@ impl Grid {
         }
     }
 
-    /// Adds a rank. After its end its counters stay and its levels are 0.
+    /// Adds a rank. Between two of its readings a counter grows evenly: cells are finer than ticks may be, and ranks
+    /// that tick together would otherwise add up to bursts with nothing between them. After its end its counters stay
+    /// and its levels are 0.
     pub fn add(&mut self, rank: &RankSeries) {
         let cpu = rank.columns.iter().flatten().find(|(metric, _)| *metric == Metric::CpuNs);
         let cpu = cpu.filter(|_| self.splits_energy);
         let cpu = cpu.map(|(_, readings)| readings.clone()).unwrap_or_default();
         self.parts.insert(rank.part.run_id.clone(), rank.part.with_cpu(cpu));
+        let mut filled = Vec::with_capacity(self.cells);
         for (metric, readings) in rank.columns.iter().flatten() {
             let index = self.sums.iter().position(|(known, _)| known == metric).unwrap_or_else(|| {
                 self.sums.push((*metric, vec![Sum::default(); self.cells]));
                 self.sums.len() - 1
             });
-            let is_counter = metric.info().kind == Kind::Counter;
-            let mut last = None;
-            for (cell, (sum, reading)) in self.sums[index].1.iter_mut().zip(readings).enumerate() {
-                let value = match reading {
-                    Some(value) => {
-                        last = Some(*value);
-                        last
-                    }
-                    None if is_counter || cell <= rank.last_cell => last,
-                    None => None,
-                };
+            match metric.info().kind {
+                Kind::Counter => fill_counter(readings, &mut filled),
+                _ => fill_level(readings, rank.last_cell, &mut filled),
+            }
+            for (sum, value) in self.sums[index].1.iter_mut().zip(&filled) {
                 if let Some(value) = value {
-                    sum.value = sum.value.saturating_add(value);
+                    sum.value = sum.value.saturating_add(*value);
                     sum.known += 1;
                 }
             }
@@ -150,6 +147,33 @@ impl Grid {
             sink.tick((cell as u64 + 1) * self.cell_ns, &row);
         }
     }
+}
+
+/// A counter in every cell from its first reading on: in proportion between two readings, the last one afterwards.
+fn fill_counter(readings: &[Option<u64>], filled: &mut Vec<Option<u64>>) {
+    filled.clear();
+    let mut last: Option<(usize, u64)> = None;
+    for (cell, value) in readings.iter().enumerate().filter_map(|(cell, value)| Some((cell, (*value)?))) {
+        if let Some((before, low)) = last {
+            let (cells, grown) = ((cell - before) as u128, u128::from(value.saturating_sub(low)));
+            let at = |step: u128| low + (grown * step / cells) as u64;
+            filled.extend((1..cells).map(|step| Some(at(step))));
+        }
+        filled.resize(cell, None);
+        filled.push(Some(value));
+        last = Some((cell, value));
+    }
+    filled.resize(readings.len(), last.map(|(_, value)| value));
+}
+
+/// A level in every cell from its first reading to the rank's last tick: that of the last reading.
+fn fill_level(readings: &[Option<u64>], last_cell: usize, filled: &mut Vec<Option<u64>>) {
+    filled.clear();
+    let mut last = None;
+    filled.extend(readings.iter().enumerate().map(|(cell, reading)| {
+        last = reading.or(last);
+        reading.or(last.filter(|_| cell <= last_cell))
+    }));
 }
 
 /// The readings of one rank on the grid: the last of a counter in each cell, the highest of a level.

@@ -87,6 +87,40 @@ fn a_rank_that_has_ended_holds_no_memory_any_more() {
     assert_eq!(job.summary.run.wall_ns, Some(4 * SECOND_NS));
 }
 
+/// Ticks of a second lie on cells of 10 ms: the job's pace is that of its ranks, not a burst a second.
+#[test]
+fn counters_of_ranks_that_tick_together_grow_evenly() {
+    struct Rows(Vec<(u64, Option<u64>)>);
+    impl jobmeter_model::Sink for Rows {
+        fn define(&mut self, _column: &Column) {}
+        fn event(&mut self, _event: &jobmeter_model::Event) {}
+        fn tick(&mut self, t_ns: u64, values: &[Option<u64>]) {
+            self.0.push((t_ns, values[0]));
+        }
+    }
+    let runs = [rank(0, "a", 0, 4, 8, 1), rank(1, "b", 0, 4, 8, 1)];
+    let mut grid = Grid::over(&runs);
+    for run in &runs {
+        let mut series = grid.series(run);
+        series.define(&Column::of(Scope::Combined, Metric::CpuNs));
+        for second in 0..=4 {
+            series.tick(second * SECOND_NS, &[Some(2 * second * SECOND_NS)]);
+        }
+        grid.add(&series);
+    }
+    let job = Job::merge(&runs, grid);
+    let mut rows = Rows(Vec::new());
+    job.replay(&mut rows);
+    assert!(rows.0.len() > 300, "{} cells", rows.0.len());
+    for pair in rows.0.windows(2) {
+        let [(from_ns, Some(before)), (to_ns, Some(after))] = *pair else { panic!("a cell without a value") };
+        let cores = (after - before) as f64 / (to_ns - from_ns) as f64;
+        assert!((cores - 4.0).abs() < 0.1, "{cores} cores from {from_ns} ns on");
+    }
+    let most = job.summary.combined.value(Metric::CpuNs, Stat::RateMax).expect("a highest rate");
+    assert!((most - 4.0).abs() < 0.1, "{most}");
+}
+
 #[test]
 fn ranks_that_are_missing_killed_or_without_an_end_are_named() {
     let mut runs = vec![rank(0, "a", 0, 4, 8, 1), rank(1, "a", 0, 1, 2, 1), rank(2, "b", 0, 2, 2, 1)];
@@ -94,7 +128,7 @@ fn ranks_that_are_missing_killed_or_without_an_end_are_named() {
         kind: "signaled".into(),
         exit_code: None,
         signal: Some(9),
-        ..verdict("killed by signal 9")
+        ..verdict("killed by signal 9 (SIGKILL)")
     };
     runs[2].summary.verdict =
         jobmeter_model::Verdict { kind: "crashed".into(), exit_code: None, ..verdict("?") };
@@ -102,8 +136,8 @@ fn ranks_that_are_missing_killed_or_without_an_end_are_named() {
     assert_eq!(job.missing_ranks, [3]);
     let text = &job.summary.verdict.text;
     for part in [
-        "1 of 4 ranks were killed: 1 (killed by signal 9)",
-        "1 of 4 ranks have a record without an end: 2",
+        "1 of 4 ranks was killed: 1 (killed by signal 9, SIGKILL)",
+        "1 of 4 ranks has a record without an end: 2",
         "1 of 4 ranks left no record: 3",
     ] {
         assert!(text.contains(part), "{text}");

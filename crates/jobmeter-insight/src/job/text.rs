@@ -70,7 +70,7 @@ pub fn balance(job: &Job) -> Vec<String> {
     let mut parts = Vec::new();
     if let (Some(over), Some(idle)) = (balance.cpu_max_over_mean, balance.idle_ratio) {
         parts.push(format!(
-            "the busiest rank used {over:.2} times the mean CPU time ({:.0} % idle at its pace)",
+            "the busiest rank used {over:.2} times the mean CPU time (the mean is {:.0} % below it)",
             idle * 100.0
         ));
     }

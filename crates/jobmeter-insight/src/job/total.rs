@@ -8,6 +8,7 @@ use jobmeter_model::grade::lower_derived;
 use jobmeter_model::metric::TABLE;
 use jobmeter_model::replay::Replay;
 use jobmeter_model::summary::{Overhead, Warning};
+use jobmeter_model::units::format_count;
 use jobmeter_model::{
     Figure, Figures, Kind, Metric, Number, Quality, RunInfo, Stat, Summary, Verdict, VerdictKind, WarningKind,
 };
@@ -239,18 +240,27 @@ fn verdict(ranks: &[Rank], missing: &[u32]) -> Verdict {
     let of = |state: RankState| ranks.iter().filter(move |rank| rank.state == state);
     let all = ranks.len() + missing.len();
     let mut sentences = Vec::new();
-    let mut say = |what: &str, list: Vec<String>| {
+    let mut say = |one: &str, several: &str, list: Vec<String>| {
         if !list.is_empty() {
-            sentences.push(format!("{} of {all} ranks {what}: {}", list.len(), shortened(&list)));
+            let what = if list.len() == 1 { one } else { several };
+            let count = format_count(list.len() as u64);
+            sentences.push(format!(
+                "{count} of {} ranks {what}: {}",
+                format_count(all as u64),
+                shortened(&list)
+            ));
         }
     };
     let names = |state| of(state).map(|rank| name(rank.rank)).collect::<Vec<_>>();
-    let reasons = |rank: &Rank| format!("{} ({})", name(rank.rank), rank.verdict);
-    say("were killed", of(RankState::Killed).map(reasons).collect());
-    say("failed", of(RankState::Failed).map(reasons).collect());
-    say("have a record without an end", names(RankState::Unfinished));
-    say("are still running", names(RankState::Running));
-    say("left no record", missing.iter().map(|rank| rank.to_string()).collect());
+    // Brackets of a verdict, `signal 9 (SIGKILL)`, stand inside brackets here.
+    let flat = |verdict: &str| verdict.replace(" (", ", ").replace(')', "");
+    let reasons = |rank: &Rank| format!("{} ({})", name(rank.rank), flat(&rank.verdict));
+    say("was killed", "were killed", of(RankState::Killed).map(reasons).collect());
+    say("failed", "failed", of(RankState::Failed).map(reasons).collect());
+    say("has a record without an end", "have a record without an end", names(RankState::Unfinished));
+    say("is still running", "are still running", names(RankState::Running));
+    let missing = missing.iter().map(|rank| rank.to_string()).collect();
+    say("left no record", "left no record", missing);
     let worst_code = ranks.iter().filter_map(|rank| rank.exit_code).max();
     let killed = of(RankState::Killed).next();
     let kind = match () {
@@ -265,7 +275,7 @@ fn verdict(ranks: &[Rank], missing: &[u32]) -> Verdict {
         signal: killed.and_then(|rank| rank.signal),
         core_dumped: false,
         text: match sentences.is_empty() {
-            true => format!("all {all} ranks exited with code 0"),
+            true => format!("all {} ranks exited with code 0", format_count(all as u64)),
             false => sentences.join("; "),
         },
         evidence: Vec::new(),
@@ -294,7 +304,13 @@ fn warnings(runs: &[RankRun], ranks: &[Rank], missing: &[u32], clocks: &Clocks) 
     }
     let told = |(warning, count): (Warning, usize)| match count {
         1 => warning,
-        _ => Warning { text: format!("{} (so or similarly in {count} ranks)", warning.text), ..warning },
+        _ => {
+            let text = warning.text.trim_end_matches('.');
+            Warning {
+                text: format!("{text} (so or similarly in {} ranks)", format_count(count as u64)),
+                ..warning
+            }
+        }
     };
     let mut warnings: Vec<Warning> = found.into_iter().map(told).collect();
     let unknown = world_size(runs).is_none() && ranks.len() > 1;
@@ -305,7 +321,8 @@ fn warnings(runs: &[RankRun], ranks: &[Rank], missing: &[u32], clocks: &Clocks) 
     let doubt = clocks.doubt();
     warnings.extend(doubt.map(|text| Warning { kind: WarningKind::Job, text }));
     if !missing.is_empty() {
-        let text = format!("{} ranks left no record; totals are lower bounds", missing.len());
+        let ranks = if missing.len() == 1 { "1 rank".to_owned() } else { format!("{} ranks", missing.len()) };
+        let text = format!("{ranks} left no record; totals are lower bounds");
         warnings.push(Warning { kind: WarningKind::Job, text });
     }
     warnings
