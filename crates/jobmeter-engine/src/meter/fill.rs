@@ -77,7 +77,14 @@ impl Meter {
     /// What the job has used since the run began: `(main, combined)`.
     pub(crate) fn accounts(&self) -> (Option<Account>, Account) {
         let (main, combined) = self.since_birth();
-        (main.map(|main| main.since(&self.counters.base_main)), combined.since(&self.counters.base))
+        let combined = combined.since(&self.counters.base);
+        let main = main.map(|main| main.since(&self.counters.base_main));
+        // The bytes of main alone are read a moment later than those of all.
+        let main = main.map(|main| match combined.gaps.chars {
+            true => main,
+            false => Account { io: main.io.at_most(combined.io), ..main },
+        });
+        (main, combined)
     }
 
     pub(super) fn fill_accounts(&mut self, t_ns: u64) {

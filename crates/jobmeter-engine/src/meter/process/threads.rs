@@ -35,7 +35,13 @@ impl Process {
             }
         });
         listed.ok()?;
-        for tid in &tids[..count] {
+        let tids = &mut tids[..count];
+        // This thread may be one of them: what it reads here would be in its own count if that came later.
+        let own_tid = sys::thread_id();
+        if let Some(own) = tids.iter().position(|tid| *tid == own_tid) {
+            tids.swap(0, own);
+        }
+        for tid in tids {
             let file = self.proc.open_task(self.id.pid, *tid, "io").ok()?;
             let length = sys::pread(file.as_raw_fd(), buffer, 0).ok()?;
             let own = io::parse(&buffer[..length])?;
@@ -45,5 +51,43 @@ impl Process {
             total.write_storage_bytes += own.write_storage_bytes;
         }
         Some(total.without_read_chars(meters_chars))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::meter::tree::Tree;
+
+    /// Run alone in a process: what other tests read at the same time would count.
+    #[test]
+    fn reading_the_threads_of_our_own_process_does_not_count_as_its_reading() {
+        const CHILD: &str = "JOBMETER_TEST_OWN_IO";
+        if std::env::var_os(CHILD).is_none() {
+            let name = "meter::process::threads::tests::reading_the_threads_of_our_own_process_does_not_count_as_its_reading";
+            let mut alone = std::process::Command::new(std::env::current_exe().expect("this program"));
+            let ended =
+                alone.args(["--exact", name, "--test-threads=1"]).env(CHILD, "1").output().expect("run");
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+            return;
+        }
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let stopped = std::sync::Arc::new(std::sync::Mutex::new(stopped));
+        for _ in 0..20 {
+            let stopped = std::sync::Arc::clone(&stopped);
+            std::thread::spawn(move || drop(stopped.lock().map(|stopped| stopped.recv())));
+        }
+        let read = std::thread::spawn(|| {
+            // As in a Python program: the thread that reads was made after others.
+            let mut tree = Tree::new(None);
+            tree.open_main(std::process::id() as i32).expect("we live");
+            let (main, buffer) = tree.get_mut(std::process::id() as i32).expect("there");
+            main.hosts_meter = true;
+            let own = main.read_own_io(buffer).expect("bytes of threads").read_chars_bytes;
+            main.read_slow(1, buffer);
+            (own, main.io.expect("bytes of the process").read_chars_bytes)
+        });
+        let (of_threads, of_process) = read.join().expect("it ends");
+        assert_eq!(of_threads, of_process);
+        drop(stop);
     }
 }
