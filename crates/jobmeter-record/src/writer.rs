@@ -13,7 +13,7 @@ use crate::store_time::{self, StoreTimes};
 use jobmeter_engine::linux::control::Pid;
 use jobmeter_model::job::StoreTime;
 use jobmeter_model::summary::Warning;
-use jobmeter_model::{Column, Event, Metric, RunInfo, Scope, Sink, Summary};
+use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
 use std::fs::File;
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -22,13 +22,9 @@ use std::time::Instant;
 /// A storm of events between two ticks does not make the buffer grow beyond about this.
 const PENDING_LIMIT: usize = 256 << 10;
 
-/// Rows that come faster than this go to the file together: each hand-over wakes another process, which costs a fifth of a
-/// tick. It is also what a jobmeter that is killed may lose besides the tick under way.
-const HAND_OVER_EVERY_NS: u64 = 240_000_000;
-
-/// While memory grows, rows do not wait longer than this: a job that runs out of memory may take the meter with it, and
-/// its last rows are the ones that count.
-const HAND_OVER_GROWTH_EVERY_NS: u64 = 20_000_000;
+/// Rows that come faster than this go to the file together: each hand-over wakes another process. It is also what a
+/// jobmeter that is killed may lose besides the tick under way.
+const HAND_OVER_EVERY_NS: u64 = 20_000_000;
 
 #[derive(Debug)]
 enum Output {
@@ -44,7 +40,6 @@ pub struct Writer {
     limit: Option<Box<Limit>>,
     /// The time of the row that was last handed over.
     handed_over_at_ns: Option<u64>,
-    growth: Growth,
     error: Option<RecordError>,
     dead: bool,
     store_times: StoreTimes,
@@ -89,7 +84,6 @@ impl Writer {
             encoder: Encoder::new(written),
             limit: None,
             handed_over_at_ns: None,
-            growth: Growth::default(),
             error: None,
             dead: false,
             store_times: StoreTimes { server, times: Vec::new() },
@@ -226,7 +220,6 @@ impl Sink for Writer {
             return;
         }
         self.encoder.define(column);
-        self.growth.define(column);
         if let Some(limit) = &mut self.limit {
             limit.define(column);
         }
@@ -254,37 +247,12 @@ impl Sink for Writer {
             None => self.encoder.row(t_ns, values),
         }
         let is_memory = matches!(self.output, Output::Memory(_));
-        let period_ns = if self.growth.take(values) { HAND_OVER_GROWTH_EVERY_NS } else { HAND_OVER_EVERY_NS };
-        let is_due = |at_ns: u64| t_ns >= at_ns.saturating_add(period_ns);
+        let is_due = |at_ns: u64| t_ns >= at_ns.saturating_add(HAND_OVER_EVERY_NS);
         if is_memory || self.handed_over_at_ns.is_none_or(is_due) {
             self.handed_over_at_ns = Some(t_ns);
             self.note_store_time(t_ns);
             self.flush();
         }
-    }
-}
-
-/// Whether the memory of the job has grown beyond what the rows before show, by more than a hundredth.
-#[derive(Debug, Default)]
-struct Growth {
-    columns: usize,
-    rss_column: Option<usize>,
-    most_bytes: u64,
-}
-
-impl Growth {
-    fn define(&mut self, column: &Column) {
-        if column.scope == Scope::Combined && column.metric == Metric::RssBytes && column.entity.is_none() {
-            self.rss_column = Some(self.columns);
-        }
-        self.columns += 1;
-    }
-
-    fn take(&mut self, values: &[Option<u64>]) -> bool {
-        let Some(rss_bytes) = self.rss_column.and_then(|column| *values.get(column)?) else { return false };
-        let has_grown = rss_bytes > self.most_bytes.saturating_add(self.most_bytes / 100);
-        self.most_bytes = self.most_bytes.max(rss_bytes);
-        has_grown
     }
 }
 
@@ -304,25 +272,4 @@ fn replace_in_time(path: &Path) -> Result<File, RecordError> {
         let reason = "it could not be replaced within 0.8 s";
         Err(RecordError::GivenUp { path: path.to_owned(), reason })
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_new_maximum_of_the_whole_job_is_growth() {
-        let mut growth = Growth::default();
-        for scope in [Scope::Main, Scope::Combined, Scope::System] {
-            growth.define(&Column { scope, metric: Metric::RssBytes, entity: None });
-        }
-        let mut grows = |main: u64, combined: Option<u64>| growth.take(&[Some(main), combined, Some(9_999)]);
-        assert!(grows(0, Some(1_000)), "the first row");
-        assert!(!grows(5_000, Some(1_000)), "main alone");
-        assert!(!grows(0, Some(1_009)), "less than a hundredth");
-        assert!(!grows(0, None), "unknown");
-        assert!(grows(0, Some(1_021)));
-        assert!(!grows(0, Some(500)));
-        assert!(!grows(0, Some(1_021)), "as high as before");
-    }
 }
