@@ -52,9 +52,13 @@ def _size(value: float, unit: str, style: str) -> str:
     scaled = value * factor
     if short:
         text = _number(scaled)
-    elif style == "rounded" and name in (" %", " W", " °C"):
+    elif style == "rounded" and scaled < 999.5 and name in (" %", " W", " °C"):
         text = f"{scaled:.0f}"
+    elif unit == "per_second":
+        text = _number(scaled)
     elif unit == "count" and not (scaled < 1000 and scaled % 1 != 0):
+        text = _grouped(scaled)
+    elif scaled >= 999.95 and unit != "bits":
         text = _grouped(scaled)
     else:
         text = f"{scaled:.{digits}f}"
@@ -105,6 +109,8 @@ def _bytes(value: float, short: bool) -> str:
 
 def _time(nanoseconds: float, short: bool) -> str:
     ns = _whole(nanoseconds)
+    if ns == 0:
+        return "0 s"
     if ns < 1000:
         return f"{ns} ns"
     for limit, size, name in ((999_500, 1e3, "µs"), (999.5e6, 1e6, "ms"), (59.95e9, 1e9, "s")):
@@ -112,10 +118,14 @@ def _time(nanoseconds: float, short: bool) -> str:
             return f"{_show(short)(ns / size)} {name}"
     seconds = _whole(ns / 1e9)
     if seconds >= 86_400:
-        return f"{seconds // 86_400} d {seconds % 86_400 // 3600:02} h"
-    if seconds >= 3600:
-        return f"{seconds // 3600} h {seconds % 3600 // 60:02} min"
-    return f"{seconds // 60} min {seconds % 60:02} s"
+        size, name, part_size, part_name = 86_400, "d", 3600, "h"
+    elif seconds >= 3600:
+        size, name, part_size, part_name = 3600, "h", 60, "min"
+    else:
+        size, name, part_size, part_name = 60, "min", 1, "s"
+    part = seconds % size // part_size
+    whole = f"{seconds // size} {name}"
+    return whole if short and part == 0 else f"{whole} {part:02} {part_name}"
 
 
 def _energy(joules: float) -> str:

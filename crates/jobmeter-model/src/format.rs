@@ -10,7 +10,7 @@ pub enum Style {
     /// Three digits in the decimal unit that fits: `3.21 GB`, `2 h 05 min`, `27.5 %`.
     #[default]
     Full,
-    /// As few digits as the number needs, for axes and narrow columns: `2 GB`, `0.5 s`, `27.5 %`.
+    /// As few digits as the number needs, for axes, narrow columns and amounts that were chosen: `2 GB`, `50 ms`, `8 min`.
     Short,
     /// Shares, power and temperature without decimals, for sentences: `28 %`, `120 W`.
     Rounded,
@@ -62,8 +62,13 @@ fn size(value: f64, unit: Unit, style: Style) -> String {
             let scaled = value * factor;
             let number = match style {
                 Style::Short => number(scaled),
-                Style::Rounded if matches!(name, " %" | " W" | " °C") => format!("{scaled:.0}"),
+                Style::Rounded if scaled < 999.5 && matches!(name, " %" | " W" | " °C") => {
+                    format!("{scaled:.0}")
+                }
+                _ if unit == Unit::PerSecond => number(scaled),
                 _ if unit == Unit::Count && !(scaled < 1000.0 && scaled.fract() != 0.0) => grouped(scaled),
+                // Decimals of thousands say nothing.
+                _ if scaled >= 999.95 && unit != Unit::Bits => grouped(scaled),
                 _ => format!("{scaled:.digits$}"),
             };
             let name = match (style, unit) {
@@ -139,6 +144,9 @@ fn three_digits(value: f64) -> String {
 fn duration(ns: f64, style: Style) -> String {
     let show = if style == Style::Short { number } else { three_digits };
     let ns = ns.round();
+    if ns == 0.0 {
+        return "0 s".to_owned();
+    }
     if ns < 1000.0 {
         return format!("{ns:.0} ns");
     }
@@ -147,10 +155,14 @@ fn duration(ns: f64, style: Style) -> String {
             return format!("{} {name}", show(ns / unit_ns));
         }
     }
-    match (ns / 1e9).round() as u64 {
-        s if s < 3600 => format!("{} min {:02} s", s / 60, s % 60),
-        s if s < 86_400 => format!("{} h {:02} min", s / 3600, s % 3600 / 60),
-        s => format!("{} d {:02} h", s / 86_400, s % 86_400 / 3600),
+    let (whole, name, part, part_name) = match (ns / 1e9).round() as u64 {
+        s if s < 3600 => (s / 60, "min", s % 60, "s"),
+        s if s < 86_400 => (s / 3600, "h", s % 3600 / 60, "min"),
+        s => (s / 86_400, "d", s % 86_400 / 3600, "h"),
+    };
+    match (style, part) {
+        (Style::Short, 0) => format!("{whole} {name}"),
+        _ => format!("{whole} {name} {part:02} {part_name}"),
     }
 }
 

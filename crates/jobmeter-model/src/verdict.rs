@@ -50,7 +50,8 @@ pub fn of_status(status: i32, circumstances: &Circumstances) -> Verdict {
     let mut evidence = Vec::new();
     let oom_kills = circumstances.oom_kills.unwrap_or_default();
     if oom_kills > 0 {
-        evidence.push(format!("the kernel's OOM killer struck {oom_kills} time(s) in the job's cgroup"));
+        let times = if oom_kills == 1 { "once".to_owned() } else { format!("{oom_kills} times") };
+        evidence.push(format!("the kernel's OOM killer struck {times} in the job's cgroup"));
         evidence.push(match &circumstances.reached_limit {
             Some(limit) => format!(
                 "the memory limit of {} of cgroup {} was reached",
@@ -143,7 +144,7 @@ mod tests {
         let limit = Some(ReachedLimit { bytes: 50_000_000, group: "/sys/fs/cgroup/x".to_owned() });
         let oom = of_status(9, &Circumstances { reached_limit: limit, ..counted(2) });
         assert_eq!(oom.text, "killed for want of memory (OOM), at the limit of 50.0 MB");
-        assert!(oom.evidence[0].contains("2 time(s)") && oom.evidence[1].contains("/sys/fs/cgroup/x"));
+        assert!(oom.evidence[0].contains("struck 2 times") && oom.evidence[1].contains("/sys/fs/cgroup/x"));
         assert_eq!(of_status(0, &counted(1)).kind, VerdictKind::Exited, "a child was killed, not main");
         let late = Circumstances { timed_out_after_ns: Some(10_000_000_000), ..Circumstances::default() };
         assert_eq!(of_status(15, &late).kind, "timeout");

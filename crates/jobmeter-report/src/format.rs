@@ -23,6 +23,17 @@ pub fn cores(value: f64) -> String {
     format(value, Unit::Cores, Style::Bare)
 }
 
+/// Rounded up to the three digits that are shown.
+pub fn rounded_up(value: f64) -> f64 {
+    let step = 10f64.powi((value.max(100.0).log10().floor() as i32) - 2);
+    (value / step).ceil() * step
+}
+
+/// A time that somebody chose: `50 ms`, `8 min`.
+pub fn chosen_duration(ns: u64) -> String {
+    format(ns as f64, Unit::Nanos, Style::Short)
+}
+
 /// UTC to the second: `2026-11-15 22:02:12 UTC`.
 pub fn instant(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;
@@ -99,6 +110,20 @@ mod tests {
         assert_eq!(instant(0), "1970-01-01 00:00:00 UTC");
         assert_eq!(instant(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(instant(1_794_780_132_000_000_000), "2026-11-15 22:02:12 UTC");
+    }
+
+    #[test]
+    fn a_bound_is_rounded_up_to_three_digits() {
+        for (value, rounded) in [
+            (801.2e6, 802e6),
+            (8.0e9, 8.0e9),
+            (8.011e9, 8.02e9),
+            (5.0, 5.0),
+            (999.1, 1000.0),
+            (655.4e6, 656e6),
+        ] {
+            assert_eq!(rounded_up(value), rounded, "{value}");
+        }
     }
 
     #[test]

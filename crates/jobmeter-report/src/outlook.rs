@@ -40,23 +40,24 @@ pub(crate) fn headline(advice: &Advice) -> String {
         amount(&advice.cores).map(|cores| counted(cores, "core")),
         amount(&advice.memory_bytes).map(|bytes| format!("{} of RAM", show_bytes(bytes as f64))),
         amount(&advice.gpus).map(|gpus| counted(gpus, "GPU")),
-        amount(&advice.time_s).map(|s| format::duration(s.saturating_mul(1_000_000_000))),
+        amount(&advice.time_s).map(|s| format::chosen_duration(s.saturating_mul(1_000_000_000))),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn lines(advice: &Advice) -> Vec<String> {
     let bytes = |value: u64| show_bytes(value as f64);
-    let seconds = |value: u64| format::duration(value.saturating_mul(1_000_000_000));
+    let seconds = |value: u64| format::chosen_duration(value.saturating_mul(1_000_000_000));
     let plain = |value: u64| format::count(value);
     let line = |name: &str, item: &Item, show: &dyn Fn(u64) -> String| {
         item.value.filter(|value| *value > 0).map(|value| format!("{name} {}: {}", show(value), item.why))
     };
+    let is_one = advice.gpus.value.unwrap_or(1) <= 1;
     let lines = [
         line("Cores", &advice.cores, &plain),
         line("Memory", &advice.memory_bytes, &bytes),
         line("GPUs", &advice.gpus, &plain),
-        line("VRAM", &advice.vram_bytes, &bytes),
+        line(if is_one { "GPU memory" } else { "Memory of each GPU" }, &advice.vram_bytes, &bytes),
         line("Time", &advice.time_s, &seconds),
         line("Scratch disk", &advice.disk_bytes, &bytes),
     ];

@@ -3,7 +3,9 @@
 use super::{Advice, Item};
 use crate::error::clean;
 use crate::policy::Policy;
-use crate::units::{show_bytes, show_seconds};
+use crate::units::show_bytes;
+use jobmeter_model::Unit;
+use jobmeter_model::format::{Style, format};
 use std::fmt::Write;
 
 pub(super) fn render(advice: &Advice) -> String {
@@ -22,7 +24,7 @@ pub(super) fn render(advice: &Advice) -> String {
     }
     let bytes = |value: u64| show_bytes(value as f64);
     let plain = |value: u64| value.to_string();
-    let seconds = |value: u64| show_seconds(value as f64);
+    let seconds = |value: u64| format(value as f64 * 1e9, Unit::Nanos, Style::Short);
     let mut line =
         |name, item, show: &dyn Fn(u64) -> String| line(&mut out, name, item, advice.is_floor, show);
     line("cores", &advice.cores, &plain);

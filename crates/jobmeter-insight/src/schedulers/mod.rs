@@ -101,13 +101,15 @@ impl Request {
         let mut out = String::new();
         let mut add = |text: String| out.push_str(&format!("{indent}{mark} {text}\n"));
         if let Some(gib) = self.vram_gib {
-            add(format!("needs {gib} GiB of GPU memory on each of {} GPU(s)", self.gpus));
+            let of =
+                if self.gpus == 1 { "the GPU".to_owned() } else { format!("each of {} GPUs", self.gpus) };
+            add(format!("needs {gib} GiB of GPU memory on {of}"));
         }
         if let Some(mib) = self.disk_mib.filter(|_| with_disk) {
             add(format!("needs up to {mib} MiB of scratch disk"));
         }
         if let Some(minutes) = self.minutes.filter(|_| with_time) {
-            add(format!("needs up to {minutes} minutes"));
+            add(format!("needs up to {minutes} minute{}", if minutes == 1 { "" } else { "s" }));
         }
         if self.memory_mib.is_none() {
             add("memory is not known from these runs".to_owned());

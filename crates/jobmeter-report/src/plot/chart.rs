@@ -78,7 +78,7 @@ fn limit_lines(
     for limit in limits {
         let y = y_of(limit.value);
         scene.segment((frame.x, y), (frame.x + frame.width, y), palette.faint, 1.0, true);
-        let text = format!("{} {}", limit.label, format::measure(measure, limit.value));
+        let text = format!("{} {}", limit.label, format::format(limit.value, measure, format::Style::Short));
         // Above the line where there is room; labels of neighbouring lines stand below each other.
         let above = y - 4.0;
         let baseline =
@@ -203,7 +203,8 @@ fn legend(scene: &mut Scene, panel: &Overlay<'_>, far: &[&Limit], frame: &Frame,
         return;
     }
     for limit in far {
-        let text = format!("{}: {}", limit.label, format::measure(panel.measure, limit.value));
+        let amount = format::format(limit.value, panel.measure, format::Style::Short);
+        let text = format!("{}: {amount}", limit.label);
         let width = font::width(&text, 11.0, false);
         if x + width > right {
             return;

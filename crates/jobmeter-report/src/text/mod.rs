@@ -14,7 +14,7 @@ mod tree;
 mod units;
 
 pub use brief::{Beside, Screen, brief, is_advised, speaks_utf8};
-pub(crate) use brief::{FirstScreen, only_bound};
+pub(crate) use brief::{FirstScreen, gpu_name, gpu_words, only_bound, share_of, used_gpus};
 pub use markdown::markdown;
 pub use phases::phases;
 pub use processes::{ProcessLine, processes};

@@ -108,15 +108,30 @@ function two(value) {
  */
 function scaledTime(nanoseconds, short) {
   const ns = Math.floor(nanoseconds + 0.5);
+  if (ns === 0) return '0 s';
   if (ns < 1000) return `${ns} ns`;
   const show = short ? number : threeDigits;
   if (ns < 999_500) return `${show(ns / 1e3)} µs`;
   if (ns < 999.5e6) return `${show(ns / 1e6)} ms`;
   if (ns < 59.95e9) return `${show(ns / 1e9)} s`;
   const whole = Math.floor(ns / 1e9 + 0.5);
-  if (whole >= 86_400) return `${Math.floor(whole / 86_400)} d ${two((whole % 86_400) / 3_600)} h`;
-  if (whole >= 3_600) return `${Math.floor(whole / 3_600)} h ${two((whole % 3_600) / 60)} min`;
-  return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  if (whole >= 86_400) return twoUnits(whole, 86_400, 'd', 3_600, 'h', short);
+  if (whole >= 3_600) return twoUnits(whole, 3_600, 'h', 60, 'min', short);
+  return twoUnits(whole, 60, 'min', 1, 's', short);
+}
+
+/**
+ * @param {number} seconds
+ * @param {number} size
+ * @param {string} name
+ * @param {number} partSize
+ * @param {string} partName
+ * @param {boolean} short a part that is zero is left out
+ */
+function twoUnits(seconds, size, name, partSize, partName, short) {
+  const part = Math.floor((seconds % size) / partSize);
+  const whole = `${Math.floor(seconds / size)} ${name}`;
+  return short && part === 0 ? whole : `${whole} ${two(part)} ${partName}`;
 }
 
 /**
@@ -145,8 +160,10 @@ function writeSize(value, unit, style) {
   const scaled = value * factor;
   let text;
   if (short) text = number(scaled);
-  else if (style === 'rounded' && [' %', ' W', ' °C'].includes(name)) text = fixed(scaled, 0);
+  else if (style === 'rounded' && scaled < 999.5 && [' %', ' W', ' °C'].includes(name)) text = fixed(scaled, 0);
+  else if (unit === 'per_second') text = number(scaled);
   else if (unit === 'count' && !(scaled < 1000 && scaled % 1 !== 0)) text = grouped(scaled);
+  else if (scaled >= 999.95 && unit !== 'bits') text = grouped(scaled);
   else text = fixed(scaled, digits);
   return style === 'bare' || (short && unit === 'cores') ? text : `${text}${name}`;
 }
@@ -241,7 +258,8 @@ function timeMarks(from, to, steps) {
   /** @type {number[]} */
   const marks = [];
   for (let index = Math.ceil(from / step - 1e-9); index * step <= to + 1e-9; index += 1) marks.push(index * step);
-  return marks;
+  // A single mark tells no length; on a narrow screen the next finer step has room.
+  return marks.length < 2 && steps < 10 ? timeMarks(from, to, steps + 1) : marks;
 }
 
 /**

@@ -107,7 +107,8 @@ impl Page {
         }
         let label = self.style.label(&format!("  {:<LABEL_WIDTH$}  ", row.label));
         if VALUE_AT + text.width() > width {
-            let indent = if DETAIL_AT + 20 <= width { DETAIL_AT } else { VALUE_AT };
+            let is_detail = !row.detail.is_empty() && DETAIL_AT + 20 <= width;
+            let indent = if is_detail { DETAIL_AT } else { VALUE_AT };
             let mut lines = wrapped(&text, width - VALUE_AT, indent - VALUE_AT).into_iter();
             let first = lines.next().unwrap_or_default();
             self.line(&format!("{label}{first}"));
@@ -127,11 +128,21 @@ impl Page {
         }
     }
 
-    /// What to do next; the command stands below where it does not fit beside.
-    pub(super) fn hint(&mut self, label: &str, text: &str, command: &str) {
+    /// What to do next: labels, texts and commands, the commands below each other. A command stands below its text where
+    /// it does not fit beside.
+    pub(super) fn hints(&mut self, hints: &[(&str, String, String)]) {
         const COMMAND_AT: usize = 43;
+        let ends = hints.iter().map(|(_, text, _)| VALUE_AT + text.width() + 2);
+        let at = ends.fold(COMMAND_AT, usize::max);
+        let is_room = hints.iter().all(|(_, _, command)| at + command.width() <= self.width);
+        for (label, text, command) in hints {
+            let at = if is_room { at } else { COMMAND_AT.max(VALUE_AT + text.width() + 2) };
+            self.hint(label, text, command, at);
+        }
+    }
+
+    fn hint(&mut self, label: &str, text: &str, command: &str, at: usize) {
         let shown = self.style.label(&format!("  {label:<LABEL_WIDTH$}  "));
-        let at = COMMAND_AT.max(VALUE_AT + text.width() + 2);
         if at + command.width() <= self.width {
             let blanks = at - VALUE_AT - text.width();
             self.line(&format!("{shown}{text}{}{command}", " ".repeat(blanks)));

@@ -7,8 +7,8 @@ mod rows;
 
 pub(in crate::text) use headline::{command, headline};
 pub use layout::{Screen, speaks_utf8};
-pub(crate) use rows::only_bound;
 pub(in crate::text) use rows::rows;
+pub(crate) use rows::{gpu_name, gpu_words, only_bound, share_of, used_gpus};
 
 use super::style::Style;
 use super::timeline::strip;
@@ -79,9 +79,7 @@ pub fn brief(summary: &Summary, beside: Beside<'_>, screen: Screen, style: Style
     if !hints.is_empty() {
         out.gap();
     }
-    for (label, text, command) in &hints {
-        out.hint(label, text, command);
-    }
+    out.hints(&hints);
     for warning in &summary.warnings {
         out.note(&printable(&warning.text));
     }

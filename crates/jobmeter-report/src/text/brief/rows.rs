@@ -3,6 +3,7 @@
 use super::super::lines::{at_least, counted};
 use super::super::units::Units;
 use super::Row;
+use crate::format::rounded_up;
 use jobmeter_insight::gpus::verdict;
 use jobmeter_model::format::{Style, format};
 use jobmeter_model::summary::EntityFigures;
@@ -63,7 +64,7 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
     let Some(bytes) = figure.as_f64() else {
         // It ended before it could be read; what it cannot have exceeded is still worth knowing.
-        return Some(at_most(two_digits(figure.upper?.as_f64()), units));
+        return Some(at_most(rounded_up(figure.upper?.as_f64()), units));
     };
     if let Some(upper) = only_bound(summary) {
         return Some(at_most(upper, units));
@@ -72,10 +73,7 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
     let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
     let limit = summary.limits.cgroup_memory_bytes.map(|bytes| bytes as f64);
     let limit = limit.filter(|limit| machine.is_none_or(|machine| *limit < machine));
-    let share = |of: f64| match bytes / of {
-        share if share < 0.01 => "below 1 %".to_owned(),
-        share => format(share, Unit::Ratio, Style::Rounded),
-    };
+    let share = |of: f64| share_of(bytes, of);
     let mut parts = Vec::new();
     match (limit, machine) {
         (Some(limit), _) => parts.push(format!("{} of its limit, {}", share(limit), units.ram(limit as u64))),
@@ -90,6 +88,14 @@ fn memory(summary: &Summary, units: Units) -> Option<Row> {
     Some(row("Memory", value, parts.join(", "), Some(Metric::RssBytes)))
 }
 
+/// A part in percent: a tenth of one changes nobody's mind.
+pub(crate) fn share_of(part: f64, whole: f64) -> String {
+    match part / whole {
+        share if share < 0.01 => "below 1 %".to_owned(),
+        share => format(share, Unit::Ratio, Style::Rounded),
+    }
+}
+
 /// The row of a peak of which only the bound is worth telling.
 fn at_most(upper: f64, units: Units) -> Row {
     let most = units.ram(upper as u64);
@@ -102,7 +108,7 @@ pub(crate) fn only_bound(summary: &Summary) -> Option<f64> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
     let (bytes, upper) = (figure.as_f64()?, figure.upper?.as_f64());
     let is_short = summary.run.wall_ns.is_some_and(|ns| ns < MOMENT_NS);
-    (is_short && figure.quality != Quality::Exact && upper > bytes * FAR_APART).then(|| two_digits(upper))
+    (is_short && figure.quality != Quality::Exact && upper > bytes * FAR_APART).then(|| rounded_up(upper))
 }
 
 /// One bound, rounded up, where it is far enough from the figure to matter.
@@ -115,33 +121,36 @@ fn doubt(figure: &Figure, bytes: f64, units: Units) -> Option<String> {
             let upper = upper.as_f64();
             let is_large = upper > bytes * DOUBT_SHARE && upper > bytes + DOUBT_BYTES;
             let matters = is_large || upper > bytes * FAR_APART;
-            matters.then(|| format!("perhaps up to {}", units.ram(two_digits(upper) as u64)))
+            matters.then(|| format!("perhaps up to {}", units.ram(rounded_up(upper) as u64)))
         }
         None if figure.quality == Quality::LowerBound => Some("perhaps more".to_owned()),
         None => None,
     }
 }
 
-/// Rounded up to two significant digits.
-fn two_digits(value: f64) -> f64 {
-    let step = 10f64.powi((value.max(10.0).log10().floor() as i32) - 1);
-    (value / step).ceil() * step
-}
-
-fn gpus(summary: &Summary, units: Units) -> Vec<Row> {
+/// The GPUs that the job could use, without those that are known to have been left alone.
+pub(crate) fn used_gpus(summary: &Summary) -> Vec<&EntityFigures> {
     let has =
         |gpu: &EntityFigures, key: &str, value: &str| gpu.facts.get(key).is_some_and(|known| known == value);
     let visible = summary.gpus.iter().filter(|gpu| !has(gpu, "visible", "no"));
-    let used: Vec<&EntityFigures> = visible.filter(|gpu| !has(gpu, "used", "no")).collect();
+    visible.filter(|gpu| !has(gpu, "used", "no")).collect()
+}
+
+/// `GPU 0`.
+pub(crate) fn gpu_name(gpu: &EntityFigures) -> String {
+    let index = gpu.facts.get("index").map_or_else(String::new, |index| format!(" {index}"));
+    format!("GPU{}", jobmeter_model::text::printable(&index))
+}
+
+fn gpus(summary: &Summary, units: Units) -> Vec<Row> {
+    let used = used_gpus(summary);
     let mut rows: Vec<Row> = used
         .iter()
         .take(MOST_GPUS)
         .map(|gpu| {
-            let index = gpu.facts.get("index").map_or_else(String::new, |index| format!(" {index}"));
-            let index = jobmeter_model::text::printable(&index);
             let (value, detail) = gpu_words(&gpu.figures, units);
             // The course is that of all GPUs together, so it belongs to one only where there is one.
-            row(&format!("GPU{index}"), value, detail, (used.len() == 1).then_some(Metric::GpuBusyPpm))
+            row(&gpu_name(gpu), value, detail, (used.len() == 1).then_some(Metric::GpuBusyPpm))
         })
         .collect();
     if used.len() > MOST_GPUS {
@@ -159,7 +168,7 @@ fn gpus(summary: &Summary, units: Units) -> Vec<Row> {
 }
 
 /// How busy, and how much memory and power at most.
-fn gpu_words(figures: &Figures, units: Units) -> (String, String) {
+pub(crate) fn gpu_words(figures: &Figures, units: Units) -> (String, String) {
     let busy = figures.value(Metric::GpuBusyPpm, Stat::Mean);
     let value = busy.map_or_else(
         || "use not known".to_owned(),
@@ -197,17 +206,4 @@ fn processes(figures: &Figures) -> Option<Row> {
     let threads = threads.map_or(String::new(), |threads| format!(", {}", counted(threads, "thread")));
     let value = format!("{at_least}{}, at most {} at once{threads}", format_count(total), format_count(most));
     Some(row("Processes", value, String::new(), None))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bound_is_rounded_up_to_two_digits() {
-        for (value, rounded) in [(801e6, 810e6), (8.0e9, 8.0e9), (8.01e9, 8.1e9), (5.0, 5.0), (999.0, 1000.0)]
-        {
-            assert_eq!(two_digits(value), rounded, "{value}");
-        }
-    }
 }
