@@ -21,7 +21,7 @@ for (const [width, height] of [[1440, 900], [390, 844]]) {
       return box.y + box.height;
     };
     assert.ok(await bottom(page.getByText('Succeeded', { exact: true })) < height);
-    for (const title of ['Time', 'Peak memory', 'CPU time', 'GPU']) {
+    for (const title of ['Time', 'Peak memory', 'CPU time', 'GPUs']) {
       const card = page.locator('.cards .tile', { has: page.getByText(title, { exact: true }) });
       assert.ok(await bottom(card) < height, title);
     }
@@ -57,6 +57,15 @@ for (const [width, height] of [[1440, 900], [390, 844]]) {
     }
   }, { viewport: { width, height } }));
 }
+
+test('on a phone no figure is hidden behind an edge', () => onPage(browser, 'sample.html', async (page) => {
+  for (const details of await page.locator('details').all()) await details.evaluate((node) => { /** @type {HTMLDetailsElement} */ (node).open = true; });
+  // Charts in figures, and every figure with all of its parts.
+  const hidden = await page.locator('.chart table, table.figures').evaluateAll((tables) => tables
+    .filter((table) => table.getBoundingClientRect().right > innerWidth || table.scrollWidth > table.clientWidth + 1)
+    .map((table) => table.textContent?.slice(0, 60)));
+  assert.deepEqual(hidden, []);
+}, { viewport: { width: 390, height: 844 } }));
 
 test('cursors, boxes and keys do not move a chart', () => onPage(browser, 'sample.html', async (page) => {
   const canvases = page.locator('#run-0 .plot canvas');
@@ -113,6 +122,8 @@ test('a run that failed says so above any advice, with what is known of the reas
   assert.equal(await page.locator('.verdict').first().textContent(), 'Out of memory');
   const reason = page.locator('.verdict-text.failed');
   assert.match(await reason.textContent() ?? '', /OOM killer.*oom_kill of the job's control group rose from 0 to 1/s);
+  // What to ask for next time is not said of a run that did not come to its end; the link to the doubts stays.
+  assert.equal(await page.getByText('Next time').count(), 0);
   const [told, next] = [await reason.boundingBox(), await page.locator('.next').boundingBox()];
   assert.ok(told && next && told.y + told.height < next.y);
   assert.equal(await page.locator('.cards .tile-title').last().textContent(), 'Disk');

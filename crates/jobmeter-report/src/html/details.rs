@@ -128,7 +128,7 @@ pub(super) fn host(run: &RunData) -> Markup {
     ];
     html! {
         section.block aria-label="Where and how" { details.fold {
-            summary { h2 { "Where and how" } span.count { bdi { (visible(&info.host, 100)) } } }
+            summary { h2 { "Where and how" } span.count { bdi { (visible(&overview::hosts(run), 100)) } } }
             div.two {
             div {
                 h3 { "Where it ran" }

@@ -1,6 +1,6 @@
 //! Figures as people read them: a value with its unit, and how true it is.
 
-use crate::format::{Style, format};
+use crate::format::{self, Style, format};
 use jobmeter_model::{Figure, Number, Quality, Unit};
 
 /// The value, or a dash; never a made-up zero.
@@ -36,14 +36,21 @@ pub(super) fn bound(unit: Unit, figure: &Figure) -> Option<String> {
     let text = |number: Number| format(number.as_f64(), unit, Style::Full);
     let shown = value(unit, figure);
     match (figure.lower, figure.upper) {
-        (_, Some(upper)) => {
-            Some(text(upper)).filter(|upper| *upper != shown).map(|upper| format!("at most {upper}"))
-        }
-        (Some(lower), None) => {
-            Some(text(lower)).filter(|lower| *lower != shown).map(|lower| format!("at least {lower}"))
-        }
+        (_, Some(upper)) => Some(rounded_up(upper, unit))
+            .filter(|upper| *upper != shown)
+            .map(|upper| format!("at most {upper}")),
+        // What is below the value itself says less than the value.
+        (Some(lower), None) => Some(lower)
+            .filter(|lower| figure.as_f64().is_none_or(|value| lower.as_f64() > value))
+            .map(|lower| format!("at least {}", text(lower))),
         (None, None) => None,
     }
+}
+
+/// A bound that is rounded down is none.
+fn rounded_up(upper: Number, unit: Unit) -> String {
+    let upper = if unit == Unit::Bytes { format::rounded_up(upper.as_f64()) } else { upper.as_f64() };
+    format(upper, unit, Style::Full)
 }
 
 pub(super) fn quality(quality: Quality) -> (&'static str, &'static str) {

@@ -40,14 +40,30 @@ pub(super) fn head(index: usize, run: &RunData, among: Option<Among<'_>>) -> Mar
                 div.command { code tabindex="0" { bdi { (command) } } (copy()) }
             }
             p.meta {
-                @if !info.host.is_empty() { span { bdi { (visible(&info.host, 100)) } } }
+                @if !info.host.is_empty() { span { bdi { (visible(&hosts(run), 100)) } } }
                 @if info.started_unix_ns > 0 { span { (format::instant(info.started_unix_ns)) } }
-                span { (format::count(info.ticks)) (if info.ticks == 1 { " tick" } else { " ticks" })
-                    @if let Some(interval) = info.interval_ns { ", every " (format::duration(interval)) } @else { ", adaptive" } }
+                // The ticks of a job are those of its ranks, whose number is in the map of them.
+                @if run.job.is_none() { span { (counted(info.ticks, "tick"))
+                    @if let Some(interval) = info.interval_ns { ", every " (format::chosen_duration(interval)) } @else { ", adaptive" } } }
                 @for (key, value) in &info.tags { span.tag { bdi { (visible(key, 60)) "=" (visible(value, 120)) } } }
             }
         }
     }
+}
+
+/// Where it ran: of many nodes, how many.
+pub(super) fn hosts(run: &RunData) -> String {
+    const SHOWN: usize = 4;
+    let nodes = run.job.as_ref().map_or(0, |job| job.nodes.len());
+    if nodes > SHOWN {
+        format!("{} nodes", format::count(nodes as u64))
+    } else {
+        run.summary.run.host.replace(',', ", ")
+    }
+}
+
+fn counted(count: u64, word: &str) -> String {
+    format!("{} {word}{}", format::count(count), if count == 1 { "" } else { "s" })
 }
 
 /// What only those understand who know the kernel or the run file; it stands with the other details of the run.
@@ -97,14 +113,14 @@ pub(super) fn tone(run: &RunData) -> (&'static str, String) {
 
 /// A key figure: its name, the figure, and a line below it.
 struct Tile {
-    title: &'static str,
+    title: String,
     unit: Unit,
     figure: Figure,
     /// Said behind the value: `busy`, `read`.
     word: &'static str,
     note: Option<String>,
-    /// Shown in place of the value, where only the bound is worth telling.
-    at_most: Option<String>,
+    /// Shown in place of the value: only a bound is worth telling, or it is told with fewer digits.
+    instead: Option<String>,
 }
 
 /// The four that most people want: time, memory, CPU, and the GPU or else the disk.
@@ -114,28 +130,44 @@ pub(super) fn cards(run: &RunData) -> Markup {
         let seconds = format::count((wall as f64 / 1e9).round() as u64);
         let note = Some(format!("{seconds} s")).filter(|_| wall >= 100_000_000_000);
         tiles.push(Tile {
-            title: "Time",
+            title: "Time".to_owned(),
             unit: Unit::Nanos,
             figure: Figure::int(wall, Quality::Exact),
             word: "",
             note,
-            at_most: None,
+            instead: None,
         });
     }
     add(&mut tiles, "Peak memory", job, (Metric::RssBytes, Stat::Max), "", memory_note(run));
     if let Some(memory) = tiles.last_mut().filter(|tile| tile.title == "Peak memory") {
-        memory.at_most =
+        memory.instead =
             text::only_bound(&run.summary).map(|bytes| format!("at most {}", format::bytes(bytes as u64)));
     }
     add(&mut tiles, "CPU time", job, (Metric::CpuNs, Stat::Total), "", cores_note(run));
-    let gpu_note = pair(job, "", (Metric::GpuMemoryBytes, Stat::Max), " of GPU memory at most");
-    if run.summary.gpus.is_empty()
-        || !add(&mut tiles, "GPU", job, (Metric::GpuBusyPpm, Stat::Mean), "busy", gpu_note)
-    {
+    let gpu = gpu_tile(run);
+    if gpu.is_some() {
+        tiles.extend(gpu);
+    } else {
         let note = pair(job, "", (Metric::WriteStorageBytes, Stat::Total), " written");
         add(&mut tiles, "Disk", job, (Metric::ReadStorageBytes, Stat::Total), "read", note);
     }
     html! { section.tiles.cards aria-label="Key figures" { @for tile in &tiles { (show(tile)) } } }
+}
+
+/// As the terminal tells it: of one GPU how busy it was, of several what the job had of all together.
+fn gpu_tile(run: &RunData) -> Option<Tile> {
+    let summary = &run.summary;
+    let used = text::used_gpus(summary);
+    let (title, figures) = match used[..] {
+        _ if summary.gpus.is_empty() => return None,
+        [gpu] => (text::gpu_name(gpu), &gpu.figures),
+        _ => ("GPUs".to_owned(), &summary.combined),
+    };
+    let figure = figures.get(Metric::GpuBusyPpm, Stat::Mean)?.clone();
+    let (_, note) = text::gpu_words(figures, text::Units::default());
+    let rounded = figure.as_f64().map(|ppm| format::format(ppm, Unit::Ppm, format::Style::Rounded));
+    let note = Some(note).filter(|note| !note.is_empty());
+    Some(Tile { title, unit: Unit::Ppm, figure, word: "busy", note, instead: rounded })
 }
 
 /// The others, for who looks further.
@@ -165,11 +197,11 @@ fn show(tile: &Tile) -> Markup {
     html! {
         div.tile {
             p.tile-title { (tile.title) }
-            p.tile-value.num title=(figures::raw(&tile.figure)) { (tile.at_most.clone().unwrap_or_else(|| figures::value(tile.unit, &tile.figure)))
+            p.tile-value.num title=(figures::raw(&tile.figure)) { (tile.instead.clone().unwrap_or_else(|| figures::value(tile.unit, &tile.figure)))
                 @if !tile.word.is_empty() && tile.figure.value.is_some() { span.tile-word { " " (tile.word) } } }
             @if let Some(note) = &tile.note { p.tile-note { (note) } }
             p.tile-quality { span.quality.(class) { (word) }
-                @if let Some(bound) = figures::bound(tile.unit, &tile.figure).filter(|_| tile.at_most.is_none()) { " " span.bounds { (bound) } } }
+                @if let Some(bound) = figures::bound(tile.unit, &tile.figure).filter(|_| tile.instead.is_none()) { " " span.bounds { (bound) } } }
             @if let Some(reason) = tile.figure.reason.as_ref().filter(|_| tile.figure.value.is_none()) { p.tile-reason { (visible(reason, 300)) } }
         }
     }
@@ -186,7 +218,7 @@ fn add(
 ) -> bool {
     let Some(figure) = figures.get(metric, stat) else { return false };
     let unit = FigureId::of(Scope::Combined, metric, stat).unit();
-    tiles.push(Tile { title, unit, figure: figure.clone(), word, note, at_most: None });
+    tiles.push(Tile { title: title.to_owned(), unit, figure: figure.clone(), word, note, instead: None });
     true
 }
 
@@ -213,10 +245,7 @@ fn memory_note(run: &RunData) -> Option<String> {
         (None, Some(total)) => (total, "in the machine"),
         (None, None) => return None,
     };
-    let share = peak / limit.max(1) as f64 * 100.0;
-    // Nobody reads 4.9e-5 %.
-    let share = if share < 0.01 { "under 0.01".to_owned() } else { format::number(share) };
-    Some(format!("{share} % of {} {what}", format::bytes(limit)))
+    Some(format!("{} of {} {what}", text::share_of(peak, limit.max(1) as f64), format::bytes(limit)))
 }
 
 fn lived_note(run: &RunData) -> Option<String> {
@@ -232,7 +261,8 @@ pub(super) fn gpu_line(run: &RunData) -> Markup {
 
 /// One line: what to ask for next time, and how much there is to doubt.
 pub(super) fn next_line(index: usize, run: &RunData) -> Markup {
-    let advice = run.advice.as_ref();
+    // Not of a run that failed or was over at once, as in the terminal; what can be said of it is folded below.
+    let advice = run.advice.as_ref().filter(|_| text::is_advised(&run.summary));
     // Where there are words without a headline, the first of them stands in.
     let first = advice.and_then(|advice| advice.lines.first());
     let headline = advice.map(|advice| &advice.headline).filter(|line| !line.is_empty()).or(first);

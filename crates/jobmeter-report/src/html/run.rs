@@ -44,6 +44,12 @@ fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Erro
     if panels.is_empty() && cores.is_empty() && idle.is_empty() {
         return Ok(html! { p.notice { "No time series was recorded in this run." } });
     }
+    // A point is no course.
+    if !run.series.iter().any(|series| series.points.iter().flatten().nth(1).is_some()) {
+        return Ok(
+            html! { p.notice { "The job was over before a second look at it, so there is nothing to draw over time." } },
+        );
+    }
     let drawn: Vec<String> = if interactive {
         Vec::new()
     } else {
@@ -95,11 +101,32 @@ fn charts(index: usize, run: &RunData, interactive: bool) -> Result<Markup, Erro
 /// The first names of a list and the number of the others; names of devices may be hostile.
 fn few(names: &[String]) -> String {
     const SHOWN: usize = 8;
+    let names = whole_devices(names);
     let mut text = names.iter().take(SHOWN).map(|name| visible(name, 60)).collect::<Vec<_>>().join("; ");
     if names.len() > SHOWN {
         text += &format!("; and {} more", names.len() - SHOWN);
     }
     text
+}
+
+/// A device of which both directions are there, `sda, read` and `sda, written`, is named once: `sda`.
+fn whole_devices(names: &[String]) -> Vec<&str> {
+    let mut whole: Vec<&str> = Vec::new();
+    for name in names {
+        let shown = match name.rsplit_once(", ") {
+            Some((device, _)) if of_device(names, device) > 1 => device,
+            _ => name,
+        };
+        if !whole.contains(&shown) {
+            whole.push(shown);
+        }
+    }
+    whole
+}
+
+/// How many of the names are of this device.
+fn of_device(names: &[String], device: &str) -> usize {
+    names.iter().filter(|name| name.rsplit_once(", ").is_some_and(|(known, _)| known == device)).count()
 }
 
 /// Phases are named above the first of each column only; their tints go down through all.
@@ -188,12 +215,12 @@ fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
             }
             @if interactive { div.gantt data-run=(index) {} }
             details.alt {
-                summary { (format!("Table of the {} that used the most CPU", rows.len().min(PROCESS_ROWS))) }
+                summary { (table_title(rows.len())) }
                 div.scroll tabindex="0" { table {
                     thead { tr {
                         th scope="col" { "Process" } th.num scope="col" { "PID" } th.num scope="col" { "Parent" }
                         th.num scope="col" { "Start" } th.num scope="col" { "Lived" } th.num scope="col" { "CPU" }
-                        th.num scope="col" { "Peak RAM" } th scope="col" { "End" }
+                        th.num scope="col" { "Peak RAM" } th.end scope="col" { "End" }
                     } }
                     tbody { @for row in rows.into_iter().take(PROCESS_ROWS) { tr {
                         th scope="row" { bdi.name { (visible(row.command.as_deref().unwrap_or(&row.name), 1_000)) } }
@@ -203,11 +230,19 @@ fn processes(index: usize, run: &RunData, interactive: bool) -> Markup {
                         td.num { (row.end_ns.map_or("–".to_owned(), |end| format::duration(end.saturating_sub(row.start_ns)))) }
                         td.num { (row.cpu_ns.map_or("–".to_owned(), format::duration)) }
                         td.num { (row.peak_rss_bytes.map_or("–".to_owned(), format::bytes)) }
-                        td { (ending(row.end_ns, row.wait_status)) }
+                        td.end { (ending(row.end_ns, row.wait_status)) }
                     } } }
                 } }
             }
         }
+    }
+}
+
+fn table_title(processes: usize) -> String {
+    match processes {
+        1 => "Table of the process".to_owned(),
+        few if few <= PROCESS_ROWS => format!("Table of the {few} processes, the busiest first"),
+        _ => format!("Table of the {PROCESS_ROWS} processes that used the most CPU"),
     }
 }
 

@@ -89,10 +89,8 @@ class Chart {
     else if (event.key === 'ArrowLeft') this.go(here - jump);
     else if (event.key === 'Home') this.go(0);
     else if (event.key === 'End') this.go(t.length - 1);
-    else if (event.key === '+' || event.key === '=') view.zoom(0.5, t[here]);
-    else if (event.key === '-') view.zoom(2, t[here]);
-    else if (event.key === 'Escape') { view.reset(); this.leave(); }
-    else return;
+    else if (!view.zoomByKey(event.key, t[here])) return;
+    else if (event.key === 'Escape') this.leave();
     event.preventDefault();
   }
 

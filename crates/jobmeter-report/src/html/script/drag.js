@@ -13,6 +13,17 @@ function timeAt(box, client_x, view) {
 }
 
 /**
+ * Scrolls a window so that a row in it is seen, to its middle where it was not.
+ * @param {HTMLElement} box
+ * @param {number} y
+ * @param {number} row_height
+ * @param {number} seen height of what is seen of the rows
+ */
+function scrollToRow(box, y, row_height, seen) {
+  if (y < box.scrollTop || y > box.scrollTop + seen - row_height) box.scrollTop = y - seen / 2;
+}
+
+/**
  * @param {HTMLElement} box
  * @param {View} view
  */

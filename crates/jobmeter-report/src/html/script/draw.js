@@ -239,7 +239,7 @@ function drawLimits(paper, plot) {
     const above = y - 5;
     const place = above - 11 > frame.top && above - last > 13 ? above : Math.max(y + 12, last + 13);
     last = place;
-    const text = `${label} ${measure(panel.measure, value)}`;
+    const text = `${label} ${format(value, panel.measure, 'short')}`;
     paper.lineWidth = 3;
     paper.strokeStyle = color('surface');
     paper.strokeText(text, right - 4, place);

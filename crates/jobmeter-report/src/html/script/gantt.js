@@ -173,7 +173,7 @@ class Gantt {
         if (to_s < this.view.from || from_s > this.view.to) continue;
         const from = Math.max(place(from_s), AXIS_WIDTH);
         const to = Math.min(place(to_s), AXIS_WIDTH + inner);
-        this.bar(context, index, from, Math.max(to - from, 1.5), y);
+        this.bar(context, index, from, Math.max(to - from, 1.5), y, AXIS_WIDTH + inner);
       }
     }
   }
@@ -188,7 +188,8 @@ class Gantt {
     context.fillStyle = color('faint');
     const indent = Math.min(this.layout.depth[index], 5) * 6;
     const mark = this.layout.children[index] === 0 || this.wanted ? '' : this.folded.has(index) ? '▸ ' : '▾ ';
-    clippedText(context, `${mark}${withoutFolder(this.nameOf(index)).slice(0, 40)}`, indent, y, AXIS_WIDTH - 4 - indent);
+    // The whole command line stands at its bar.
+    clippedText(context, `${mark}${programOf(this.nameOf(index)).slice(0, 40)}`, indent, y, AXIS_WIDTH - 4 - indent);
   }
 
   /**
@@ -197,16 +198,24 @@ class Gantt {
    * @param {number} x
    * @param {number} width
    * @param {number} y
+   * @param {number} right end of the drawing
    */
-  bar(context, index, x, width, y) {
+  bar(context, index, x, width, y, right) {
     const { name, status } = this.processes;
     const tint = (status[index] ?? 0) > 0 ? color('bad') : color(`c${this.tints[name[index]]}`);
     context.fillStyle = faded(tint, index === this.chosen ? 0.8 : 0.42);
     context.fillRect(x, y + 2, width, GANTT_ROW - 4);
-    if (width < 40) return;
-    context.fillStyle = color('text');
     const hidden = this.folded.has(index) && !this.packed ? ` + ${this.layout.children[index]}` : '';
-    clippedText(context, `${withoutFolder(this.nameOf(index)).slice(0, 200)}${hidden}`, x + 5, y, width - 8);
+    const text = `${withoutFolder(this.nameOf(index)).slice(0, 200)}${hidden}`;
+    // In a row of its own, what does not fit into a short bar stands beside it.
+    const beside = right - x - width;
+    if (!this.packed && width < 120 && beside > 2 * width && context.measureText(text).width > width - 8) {
+      context.fillStyle = color('faint');
+      clippedText(context, text, x + width + 5, y, beside - 8);
+    } else if (width >= 40) {
+      context.fillStyle = color('text');
+      clippedText(context, text, x + 5, y, width - 8);
+    }
   }
 
   /** @param {MouseEvent} event */
@@ -268,17 +277,12 @@ class Gantt {
       if (order.length === 0) return;
       const index = order[within(order.indexOf(this.chosen) + step, 0, order.length - 1)];
       this.choose(index);
-      const y = this.row_of[index] * GANTT_ROW;
-      const { scrollTop, clientHeight } = this.box;
-      if (y < scrollTop || y > scrollTop + clientHeight - GANTT_ROW) this.box.scrollTop = y - clientHeight / 2;
+      scrollToRow(this.box, this.row_of[index] * GANTT_ROW, GANTT_ROW, this.box.clientHeight);
       announce(this.describe(index));
-    } else if (event.key === '+' || event.key === '=') this.view.zoom(0.5);
-    else if (event.key === '-') this.view.zoom(2);
-    else if (event.key === 'ArrowRight') this.view.pan(0.2);
+    } else if (event.key === 'ArrowRight') this.view.pan(0.2);
     else if (event.key === 'ArrowLeft') this.view.pan(-0.2);
-    else if (event.key === 'Escape') this.view.reset();
     else if (event.key === 'Enter') this.fold(this.chosen);
-    else return;
+    else if (!this.view.zoomByKey(event.key)) return;
     event.preventDefault();
   }
 }
@@ -297,7 +301,7 @@ function programOf(command) {
 }
 
 /**
- * Text of one row, cut at a width.
+ * Text of one row, cut at a width, with a sign that it was.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} x
@@ -305,10 +309,17 @@ function programOf(command) {
  * @param {number} width
  */
 function clippedText(context, text, x, y, width) {
-  context.save();
-  context.beginPath();
-  context.rect(x, y, width, GANTT_ROW);
-  context.clip();
-  context.fillText(text, x, y + GANTT_ROW / 2);
-  context.restore();
+  const room = Math.abs(width);
+  let shown = text;
+  if (context.measureText(text).width > room) {
+    // The longest beginning that fits: between `fits` letters and `long` ones.
+    let [fits, long] = [0, text.length];
+    while (long - fits > 1) {
+      const middle = (fits + long) >> 1;
+      if (context.measureText(`${text.slice(0, middle)}…`).width > room) long = middle;
+      else fits = middle;
+    }
+    shown = fits > 0 ? `${text.slice(0, fits)}…` : '';
+  }
+  context.fillText(shown, x, y + GANTT_ROW / 2);
 }

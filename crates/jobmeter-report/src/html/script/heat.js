@@ -6,7 +6,7 @@
  * @param {View} view
  */
 function buildHeat(host, cores, view) {
-  const row = cores.names.length <= 16 ? 12 : cores.names.length <= 64 ? 6 : 3;
+  const row = cores.names.length <= 8 ? 18 : cores.names.length <= 16 ? 12 : cores.names.length <= 64 ? 6 : 3;
   const height = row * cores.names.length;
   const readout = element('p', 'readout num', 'Each row is a core; the stronger the colour, the busier.');
   const box = element('div', 'heat-box');

@@ -296,13 +296,9 @@ class RankMap {
       const width = view.to - view.from;
       if (t < view.from || t > view.to) view.set(t - width / 2, t + width / 2);
       view.point(t);
-      const y = row * this.row_height;
-      if (y < this.box.scrollTop || y > this.box.scrollTop + RANK_WINDOW - this.row_height) this.box.scrollTop = y - RANK_WINDOW / 2;
+      scrollToRow(this.box, row * this.row_height, this.row_height, RANK_WINDOW);
       announce(this.describe());
-    } else if (event.key === '+' || event.key === '=') view.zoom(0.5);
-    else if (event.key === '-') view.zoom(2);
-    else if (event.key === 'Escape') view.reset();
-    else return;
+    } else if (!view.zoomByKey(event.key)) return;
     event.preventDefault();
   }
 }

@@ -193,7 +193,7 @@ function drawRankNames(context, map, { top, first, count, row_height }) {
   context.textAlign = 'right';
   context.textBaseline = 'middle';
   const by_node = map.order === 'node';
-  const every = Math.max(1, Math.ceil(14 / row_height));
+  const every = roundStep(Math.max(1, 18 / row_height));
   let begun = 0;
   for (let row = 0; row <= count; row += 1) {
     const is_new = by_node && (row === count || (row > 0 && ranks.node[rows[first + row]] !== ranks.node[rows[first + row - 1]]));

@@ -67,6 +67,19 @@ class View {
     this.set(around - (around - this.from) * factor, around + (this.to - around) * factor);
   }
 
+  /**
+   * Zooms by the keys that all drawings share; returns whether this was one of them.
+   * @param {string} key
+   * @param {number} [around]
+   */
+  zoomByKey(key, around) {
+    if (key === '+' || key === '=') this.zoom(0.5, around);
+    else if (key === '-') this.zoom(2, around);
+    else if (key === 'Escape') this.reset();
+    else return false;
+    return true;
+  }
+
   /** @param {number} share */
   pan(share) {
     const width = this.to - this.from;
