@@ -152,7 +152,9 @@ pub(crate) fn dispatch() -> u8 {
 
 fn finish(result: Result<u8, String>) -> u8 {
     result.unwrap_or_else(|message| {
-        drop(writeln!(std::io::stderr(), "jobmeter: {message}"));
+        let width = cmd::terminal::width(cmd::terminal::Stream::Error);
+        let text = jobmeter_model::layout::wrap(&format!("jobmeter: {message}\n"), width);
+        drop(std::io::stderr().write_all(text.as_bytes()));
         crate::OWN_FAILURE
     })
 }

@@ -167,3 +167,18 @@ fn first_screens_are_as_they_were_and_fit() {
     }
     assert!(wrong.is_empty(), "the first screen changed: {wrong:?}; UPDATE_GOLDEN=1 shows the difference");
 }
+
+#[test]
+fn the_full_summary_fits_every_width_with_and_without_colour() {
+    for (name, summary) in cases() {
+        for width in [60, 80, 120] {
+            for colored in [false, true] {
+                let style = Style { colored, ..Style::default() };
+                let text = jobmeter_report::text::summary(&summary, style, Some(width));
+                for line in text.lines() {
+                    assert!(columns(line) <= width, "{name} at {width}: {line}");
+                }
+            }
+        }
+    }
+}

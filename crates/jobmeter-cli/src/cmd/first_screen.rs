@@ -27,7 +27,7 @@ pub(crate) struct View<'a> {
 pub(crate) fn render(summary: &Summary, view: View<'_>, record: impl FnOnce() -> Option<Run>) -> String {
     match view.format {
         Format::Json => to_json(summary),
-        Format::Text if view.is_full => text::summary(summary, view.style),
+        Format::Text if view.is_full => text::summary(summary, view.style, view.width),
         Format::Text | Format::Markdown => {
             let advice = text::is_advised(summary)
                 .then(|| advise(std::slice::from_ref(summary), &Options::default()).ok())

@@ -2,6 +2,7 @@
 
 use super::evidence::Run;
 use crate::units::show_bytes;
+use jobmeter_model::format::grouped;
 use jobmeter_model::{Metric, Stat, Summary};
 use serde::Serialize;
 
@@ -68,7 +69,7 @@ pub(super) fn present(summaries: &[Summary], runs: &[Run]) -> Option<Present> {
 fn join(memory: Option<f64>, cores: Option<f64>) -> String {
     let memory = memory.map(show_bytes);
     let cores = cores.map(|c| match c.fract() == 0.0 || c >= 100.0 {
-        true => format!("{c:.0} cores"),
+        true => format!("{} cores", grouped(c)),
         false => format!("{c:.1} cores"),
     });
     match (memory, cores) {

@@ -6,7 +6,8 @@ use super::{Advice, Item, Options, present};
 use crate::policy::{self, Policy, scale};
 use crate::units::show_bytes;
 use crate::{Error, error::clean};
-use jobmeter_model::Summary;
+use jobmeter_model::format::{Style, format};
+use jobmeter_model::{Summary, Unit};
 
 pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> Result<Advice, Error> {
     let complete: Vec<&Run> = runs.iter().filter(|r| r.ending == Ending::Complete).collect();
@@ -51,6 +52,11 @@ pub(super) fn advise(summaries: &[Summary], runs: &[Run], options: &Options) -> 
         return Err(Error::NoRuns { reason: "no run has CPU, memory or time figures".to_owned() });
     }
     Ok(advice)
+}
+
+/// Cores where the word stands beside the number.
+fn bare(cores: f64) -> String {
+    format(cores, Unit::Cores, Style::Bare)
 }
 
 /// No run ended well: what they used is the least that a whole one needs.
@@ -113,11 +119,14 @@ impl Family<'_> {
             need: Some(average),
             why: match busy.filter(|_| self.options.policy != Policy::Simple) {
                 Some(busy) => format!(
-                    "{busy:.2} cores were in use when the job was busy ({average:.2} on average over {}), {rounding}",
+                    "{} cores were in use when the job was busy ({} on average over {}), {rounding}",
+                    bare(busy),
+                    bare(average),
                     count(self.learned.len())
                 ),
                 None => format!(
-                    "{average:.2} cores were busy on average over {}, {rounding}",
+                    "{} cores were busy on average over {}, {rounding}",
+                    bare(average),
                     count(self.learned.len())
                 ),
             },

@@ -3,7 +3,8 @@
 use super::table::Drawn;
 use super::verdict::Verdict;
 use super::view::{Group, RunView};
-use jobmeter_model::VerdictKind;
+use jobmeter_model::format::{Style, format};
+use jobmeter_model::{Unit, VerdictKind};
 use std::collections::BTreeSet;
 
 pub(super) fn notes(groups: &[Group], rows: &[Drawn]) -> Vec<String> {
@@ -19,7 +20,7 @@ pub(super) fn notes(groups: &[Group], rows: &[Drawn]) -> Vec<String> {
     unlike("kernel", |run| run.summary.run.kernel.clone());
     unlike("processors", |run| run.summary.run.system_cores.to_string());
     unlike("tick interval, which moves sampled peaks", |run| match run.summary.run.interval_ns {
-        Some(ns) => jobmeter_model::units::format_duration_ns(ns),
+        Some(ns) => format(ns as f64, Unit::Nanos, Style::Short),
         None => "adaptive".to_owned(),
     });
 

@@ -12,7 +12,7 @@ const NAME_WIDTH: usize = 20;
 const COMMAND_WIDTH: usize = 8;
 
 /// One line for each run, a heading first. Where `width` is given lines fit into it: commands are cut, and columns left
-/// out, the start first, then CPU time and name.
+/// out, the start first, then CPU time and name; on the narrowest, the commands and the peaks.
 pub fn text(runs: &[StoredRun], width: Option<usize>) -> String {
     let rows = runs.iter().map(|run| (cells(run), run.digest.command.as_slice()));
     aligned(rows.collect(), width)
@@ -35,7 +35,14 @@ fn aligned(listed: Vec<([String; 7], &[String])>, width: Option<usize>) -> Strin
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     // Room for some of the command. The start is in the identifier.
-    let shown = fitting(&widths, 2, width.map(|width| width.saturating_sub(COMMAND_WIDTH + 2)), &[2, 4, 1]);
+    let beside = width.map(|width| width.saturating_sub(COMMAND_WIDTH + 2));
+    let mut shown = fitting(&widths, 2, beside, &[2, 4, 1]);
+    let needed: usize =
+        widths.iter().zip(&shown).filter(|(_, shown)| **shown).map(|(width, _)| width + 2).sum();
+    let has_commands = width.is_none_or(|width| needed + COMMAND_WIDTH <= width);
+    if !has_commands {
+        shown = fitting(&widths, 2, width, &[2, 4, 5, 1]);
+    }
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
         let start = out.len();
@@ -47,6 +54,7 @@ fn aligned(listed: Vec<([String; 7], &[String])>, width: Option<usize>) -> Strin
         }
         let used = out[start..].chars().count();
         out.push_str(&match index.checked_sub(1).map(|run| commands[run].join(" ")) {
+            _ if !has_commands => String::new(),
             None => "COMMAND".to_owned(),
             Some(command) => match width {
                 Some(width) => printable_within(&command, width.saturating_sub(used).max(COMMAND_WIDTH)),
@@ -106,6 +114,7 @@ fn exit(run: &StoredRun) -> String {
     match (run.state(), &digest.verdict, digest.exit_code, digest.signal) {
         (State::Finished, Some(VerdictKind::Exited), Some(code), _) => code.to_string(),
         (State::Finished, Some(VerdictKind::Signaled), _, Some(signal)) => format!("signal {signal}"),
+        (State::Finished, Some(VerdictKind::OomKilled), ..) => "oom".to_owned(),
         (State::Finished, Some(verdict), _, _) => printable_within(verdict.as_str(), 12),
         (state, ..) => state.key().to_owned(),
     }
@@ -170,6 +179,20 @@ mod tests {
             assert!(table.lines().all(|line| line.chars().count() <= width), "{width}: {table}");
             assert!(table.contains("3.21 GB") && table.contains("python"), "{width}: {table}");
             assert_eq!(table.contains("STARTED"), width == 100, "{width}: {table}");
+        }
+    }
+
+    #[test]
+    fn the_narrowest_terminals_keep_names_and_no_line_is_longer() {
+        let mut killed = run("attached", "python train.py --epochs 3 --batch-size 64");
+        killed.digest.id = "20261117T052609-1e2fbdc5".to_owned();
+        (killed.digest.verdict, killed.digest.signal) = (Some(VerdictKind::Signaled), Some(11));
+        killed.digest.exit_code = None;
+        for width in [58, 60, 64, 70] {
+            let table = text(std::slice::from_ref(&killed), Some(width));
+            assert!(table.lines().all(|line| line.chars().count() <= width), "{width}: {table}");
+            assert!(table.contains("signal 11") && table.contains("1 min 01 s"), "{width}: {table}");
+            assert!(table.contains("attached") || table.contains("python"), "{width}: {table}");
         }
     }
 

@@ -143,7 +143,7 @@ pub(super) fn cards(run: &RunData) -> Markup {
         memory.instead =
             text::only_bound(&run.summary).map(|bytes| format!("at most {}", format::bytes(bytes as u64)));
     }
-    add(&mut tiles, "CPU time", job, (Metric::CpuNs, Stat::Total), "", cores_note(run));
+    add(&mut tiles, "CPU time", job, (Metric::CpuNs, Stat::Total), "", text::cores_words(&run.summary));
     let gpu = gpu_tile(run);
     if gpu.is_some() {
         tiles.extend(gpu);
@@ -199,12 +199,27 @@ fn show(tile: &Tile) -> Markup {
             p.tile-title { (tile.title) }
             p.tile-value.num title=(figures::raw(&tile.figure)) { (tile.instead.clone().unwrap_or_else(|| figures::value(tile.unit, &tile.figure)))
                 @if !tile.word.is_empty() && tile.figure.value.is_some() { span.tile-word { " " (tile.word) } } }
-            @if let Some(note) = &tile.note { p.tile-note { (note) } }
+            @if let Some(note) = &tile.note { p.tile-note { (unbroken(note)) } }
             p.tile-quality { span.quality.(class) { (word) }
-                @if let Some(bound) = figures::bound(tile.unit, &tile.figure).filter(|_| tile.instead.is_none()) { " " span.bounds { (bound) } } }
+                @if let Some(bound) = figures::bound(tile.unit, &tile.figure).filter(|_| tile.instead.is_none()) { " " span.bounds { (unbroken(&bound)) } } }
             @if let Some(reason) = tile.figure.reason.as_ref().filter(|_| tile.figure.value.is_none()) { p.tile-reason { (visible(reason, 300)) } }
         }
     }
+}
+
+/// Numbers stay on the line of their units: `25.3 GB`.
+fn unbroken(text: &str) -> String {
+    const UNITS: [&str; 10] = ["%", "B", "kB", "MB", "GB", "TB", "W", "s", "ms", "min"];
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(' ') {
+        let is_unit = UNITS.contains(&word.trim_end_matches(','));
+        let is_number = out.ends_with(|last: char| last.is_ascii_digit());
+        if !out.is_empty() {
+            out.push(if is_unit && is_number { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// Adds a tile where the figure is there, known or not; says whether it is.
@@ -226,15 +241,6 @@ fn pair(figures: &Figures, before: &str, (metric, stat): (Metric, Stat), after: 
     let figure = figures.get(metric, stat).filter(|figure| figure.value.is_some())?;
     let unit = FigureId::of(Scope::Combined, metric, stat).unit();
     Some(format!("{before}{}{after}", figures::value(unit, figure)))
-}
-
-fn cores_note(run: &RunData) -> Option<String> {
-    let mean = run.summary.combined.value(Metric::CpuNs, Stat::RateMean)?;
-    let most = run.summary.combined.value(Metric::CpuNs, Stat::RateMax);
-    let of = run.summary.run.expected_cores;
-    let all = if of > 0.0 { format!(" of {}", format::number(of)) } else { String::new() };
-    let most = most.map_or(String::new(), |most| format!(", {} at most", format::cores(most)));
-    Some(format!("{}{all} cores on average{most}", format::cores(mean)))
 }
 
 fn memory_note(run: &RunData) -> Option<String> {

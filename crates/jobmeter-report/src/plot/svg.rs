@@ -70,7 +70,9 @@ fn draw(out: &mut String, shape: &Shape) {
 /// The viewer's font may be wider than the one the layout was made for: text keeps the length that it was given. Other
 /// scripts may not be in our font, so their lengths are the viewer's.
 fn length(text: &str, size: f32, bold: bool) -> String {
-    if text.len() < 2 || !text.is_ascii() {
+    // Signs that we write ourselves are in our font.
+    let is_ours = |letter: char| letter.is_ascii() || "°µ–…×".contains(letter);
+    if text.len() < 2 || !text.chars().all(is_ours) {
         return String::new();
     }
     format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", number(font::width(text, size, bold)))

@@ -48,10 +48,11 @@ pub(super) fn notes(summary: &Summary) -> Vec<String> {
         let (late, skipped) = (summary.run.late_ticks, summary.run.skipped_ticks);
         if late + skipped > summary.run.ticks / 20 {
             notes.push(format!(
-                "note: {} of {} ticks came late and {} were skipped; peaks between them may be missed",
+                "note: {} of {} ticks came late and {} {} skipped; peaks between them may be missed",
                 format_count(late),
                 format_count(summary.run.ticks),
-                format_count(skipped)
+                format_count(skipped),
+                if skipped == 1 { "was" } else { "were" }
             ));
         }
     }

@@ -14,7 +14,7 @@ mod tree;
 mod units;
 
 pub use brief::{Beside, Screen, brief, is_advised, speaks_utf8};
-pub(crate) use brief::{FirstScreen, gpu_name, gpu_words, only_bound, share_of, used_gpus};
+pub(crate) use brief::{FirstScreen, cores_words, gpu_name, gpu_words, only_bound, share_of, used_gpus};
 pub use markdown::markdown;
 pub use phases::phases;
 pub use processes::{ProcessLine, processes};
@@ -26,18 +26,21 @@ pub use units::Units;
 
 use jobmeter_model::Summary;
 
-/// Every figure of the summary with its bounds, newline at the end.
-pub fn summary(summary: &Summary, style: Style) -> String {
+/// Every figure of the summary with its bounds, newline at the end. Where `width` is given, lines are broken between words
+/// so that none is longer.
+pub fn summary(summary: &Summary, style: Style, width: Option<usize>) -> String {
+    const LABEL_WIDTH: usize = 12;
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(LABEL_WIDTH + 2).max(LABEL_WIDTH));
     let mut out = String::new();
     for (label, text) in lines::lines(summary, style.units) {
-        out.push_str(&style.label(&format!("{label:>12}")));
-        out.push_str("  ");
-        out.push_str(&style.value(label, &text, summary));
-        out.push('\n');
+        let mut title = style.label(&format!("{label:>LABEL_WIDTH$}"));
+        for part in brief::wrapped(&text, room, 0) {
+            out.push_str(&format!("{title}  {}\n", style.value(label, &part, summary)));
+            title = " ".repeat(LABEL_WIDTH);
+        }
     }
     for note in lines::notes(summary) {
-        out.push_str(&style.note(&note));
-        out.push('\n');
+        out.push_str(&style.noted(&note, width));
     }
     out
 }

@@ -24,12 +24,14 @@ const COLUMNS: [Column; 11] = [
 ];
 const GPU_COLUMNS: [Column; 4] =
     [number("GPU RAM"), number("GPU job"), number("GPU all"), number("GPU energy")];
+/// Left out on a narrow terminal, in this order.
+const LESS_WANTED: [&str; 8] = ["std", "min", "max", "mean", "GPU energy", "GPU all", "read", "written"];
 
 /// The table and what to know about it. `width` is that of the terminal, if there is one.
 pub fn phases(phases: &[Phase], width: Option<usize>, style: Style) -> String {
     if phases.is_empty() {
         let text = "note: the job named no phases; jobmeter mark --begin NAME and --end NAME do so";
-        return format!("{}\n", style.note(text));
+        return style.noted(text, width);
     }
     // Columns in which nothing is known only cost room.
     let gpu_rows: Vec<[Option<String>; 4]> =
@@ -38,7 +40,7 @@ pub fn phases(phases: &[Phase], width: Option<usize>, style: Style) -> String {
     let is_shown = |(column, _): &(usize, Column)| has[*column];
     let mut columns = COLUMNS.to_vec();
     columns.extend(GPU_COLUMNS.into_iter().enumerate().filter(is_shown).map(|(_, column)| column));
-    let rows: Vec<Vec<String>> = phases
+    let mut rows: Vec<Vec<String>> = phases
         .iter()
         .zip(gpu_rows)
         .map(|(phase, gpu)| {
@@ -47,10 +49,10 @@ pub fn phases(phases: &[Phase], width: Option<usize>, style: Style) -> String {
             row(phase, style.units).into_iter().chain(gpu).collect()
         })
         .collect();
+    table::leave_out(&mut columns, &mut rows, width, &LESS_WANTED);
     let mut out = table::render(&columns, &rows, width, style);
     for note in notes(phases, has) {
-        out.push_str(&style.note(&note));
-        out.push('\n');
+        out.push_str(&style.noted(&note, width));
     }
     out
 }

@@ -45,8 +45,7 @@ pub fn processes(lines: &[ProcessLine], summary: &Summary, width: Option<usize>,
     let rows: Vec<Vec<String>> = lines.iter().map(|line| row(line, style.units)).collect();
     let mut out = table::render(&COLUMNS, &rows, width, style);
     for note in notes(lines, summary) {
-        out.push_str(&style.note(&note));
-        out.push('\n');
+        out.push_str(&style.noted(&note, width));
     }
     out
 }

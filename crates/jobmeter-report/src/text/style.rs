@@ -1,6 +1,7 @@
 //! How text looks: its units, and colour only where it is wanted: a terminal, unless `NO_COLOR` or `--color` say
 //! otherwise.
 
+use super::brief::wrapped;
 use super::units::Units;
 use jobmeter_model::{Summary, Verdict, VerdictKind};
 use std::str::FromStr;
@@ -71,6 +72,12 @@ impl Style {
 
     pub(super) fn note(self, text: &str) -> String {
         self.paint("33", text)
+    }
+
+    /// A note below a table, newline at the end; broken between words where the terminal has a width.
+    pub(super) fn noted(self, text: &str, width: Option<usize>) -> String {
+        let lines = wrapped(text, width.unwrap_or(usize::MAX), 2);
+        lines.iter().map(|line| format!("{}\n", self.note(line))).collect()
     }
 }
 

@@ -55,6 +55,33 @@ pub(super) fn render(columns: &[Column], rows: &[Vec<String>], width: Option<usi
     out
 }
 
+/// Takes columns out of a table that would be wider than the terminal: those of these titles, in this order, until the others
+/// fit.
+pub(super) fn leave_out(
+    columns: &mut Vec<Column>,
+    rows: &mut [Vec<String>],
+    width: Option<usize>,
+    less_wanted: &[&str],
+) {
+    /// What a name is given before anything is left out for it.
+    const NAME: usize = 12;
+    let widest = |place: usize| rows.iter().map(|row| row[place].width()).max().unwrap_or(0);
+    let of = |(place, column): (usize, &Column)| {
+        let whole = widest(place).max(column.title.width());
+        if column.kind == ColumnKind::Name { whole.min(NAME) } else { whole }
+    };
+    let widths: Vec<usize> = columns.iter().enumerate().map(of).collect();
+    let place = |title: &&str| columns.iter().position(|column| column.title == *title);
+    let dispensable: Vec<usize> = less_wanted.iter().filter_map(place).collect();
+    let shown = jobmeter_model::layout::fitting(&widths, 2, width, &dispensable);
+    let mut keep = shown.iter();
+    columns.retain(|_| keep.next() == Some(&true));
+    for row in rows {
+        let mut keep = shown.iter();
+        row.retain(|_| keep.next() == Some(&true));
+    }
+}
+
 fn escape(columns: &[Column], row: &[String]) -> Vec<String> {
     let cells = columns.iter().zip(row);
     cells
@@ -138,6 +165,20 @@ mod tests {
             let ends: Vec<usize> = text.lines().map(UnicodeWidthStr::width).collect();
             assert!(ends.iter().all(|end| *end == ends[0]), "{text}");
             assert!(ends[0] <= width.unwrap_or(WIDEST + 20).max(NARROWEST + 13), "{text}");
+        }
+    }
+
+    #[test]
+    fn columns_that_matter_less_make_room() {
+        let all = vec![name("phase"), number("time"), number("std"), number("CPU")];
+        let row: Vec<String> = ["train", "3.81 s", "32.5 ms", "2.20 s"].map(str::to_owned).to_vec();
+        for (width, shown) in
+            [(None, 4), (Some(60), 4), (Some(30), 4), (Some(29), 3), (Some(20), 2), (Some(4), 2)]
+        {
+            let (mut columns, mut rows) = (all.clone(), vec![row.clone()]);
+            leave_out(&mut columns, &mut rows, width, &["std", "CPU"]);
+            assert_eq!((columns.len(), rows[0].len()), (shown, shown), "{width:?}");
+            assert!(shown == 4 || !rows[0].contains(&"32.5 ms".to_owned()));
         }
     }
 

@@ -55,8 +55,7 @@ pub fn process_tree(lines: &[ProcessLine], summary: &Summary, width: Option<usiz
     }
     said.extend(notes(lines, summary));
     for note in said {
-        out.push_str(&jobmeter_model::layout::wrap(&style.note(&note), width));
-        out.push('\n');
+        out.push_str(&style.noted(&note, width));
     }
     out
 }

@@ -172,7 +172,7 @@ impl Page {
 
 /// Lines of at most `width` columns, broken between words; the second and later ones begin with `indent` blanks. A word
 /// that is longer than a line is broken.
-pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+pub(in crate::text) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     let indent = indent.min(width / 2);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();

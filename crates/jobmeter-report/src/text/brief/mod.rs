@@ -6,9 +6,10 @@ mod layout;
 mod rows;
 
 pub(in crate::text) use headline::{command, headline};
+pub(in crate::text) use layout::wrapped;
 pub use layout::{Screen, speaks_utf8};
 pub(in crate::text) use rows::rows;
-pub(crate) use rows::{gpu_name, gpu_words, only_bound, share_of, used_gpus};
+pub(crate) use rows::{cores_words, gpu_name, gpu_words, only_bound, share_of, used_gpus};
 
 use super::style::Style;
 use super::timeline::strip;

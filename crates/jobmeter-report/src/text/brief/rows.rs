@@ -44,31 +44,35 @@ fn cpu(summary: &Summary, units: Units) -> Option<Row> {
         return Some(row("CPU", "not known".to_owned(), String::new(), None));
     }
     let value = format!("{at_least}{}", units.time(total));
-    let cores =
-        |stat| figures.value(Metric::CpuNs, stat).map(|cores| format(cores, Unit::Cores, Style::Bare));
-    let expected = summary.run.expected_cores;
-    let of = format!(
-        "{} core{}",
-        format(expected, Unit::Plain, Style::Short),
-        if expected == 1.0 { "" } else { "s" }
-    );
-    let detail = match (cores(Stat::RateMean), cores(Stat::RateMax)) {
-        (Some(mean), Some(most)) => format!("{mean} of {of} on average, {most} at most"),
-        (Some(mean), None) => format!("{mean} of {of} on average"),
-        _ => String::new(),
+    Some(row("CPU", value, cores_words(summary).unwrap_or_default(), Some(Metric::CpuNs)))
+}
+
+/// `0.75 of 2 cores on average, 2.00 at most`.
+pub(crate) fn cores_words(summary: &Summary) -> Option<String> {
+    let cores = |stat| {
+        summary.combined.value(Metric::CpuNs, stat).map(|cores| match cores > 0.0 && cores < 0.005 {
+            true => "below 0.01".to_owned(),
+            false => format(cores, Unit::Cores, Style::Bare),
+        })
     };
-    Some(row("CPU", value, detail, Some(Metric::CpuNs)))
+    let mean = cores(Stat::RateMean)?;
+    let expected = summary.run.expected_cores;
+    let of = if expected > 0.0 {
+        format!(" of {}", format(expected, Unit::Plain, Style::Short))
+    } else {
+        String::new()
+    };
+    let word = if expected == 1.0 { "core" } else { "cores" };
+    let most = cores(Stat::RateMax).map_or_else(String::new, |most| format!(", {most} at most"));
+    Some(format!("{mean}{of} {word} on average{most}"))
 }
 
 fn memory(summary: &Summary, units: Units) -> Option<Row> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
-    let Some(bytes) = figure.as_f64() else {
-        // It ended before it could be read; what it cannot have exceeded is still worth knowing.
-        return Some(at_most(rounded_up(figure.upper?.as_f64()), units));
-    };
     if let Some(upper) = only_bound(summary) {
         return Some(at_most(upper, units));
     }
+    let bytes = figure.as_f64()?;
     let value = format!("{} peak", units.ram(bytes as u64));
     let machine = summary.system.value(Metric::MemoryTotalBytes, Stat::Max);
     let limit = summary.limits.cgroup_memory_bytes.map(|bytes| bytes as f64);
@@ -102,11 +106,12 @@ fn at_most(upper: f64, units: Units) -> Row {
     row("Memory", format!("at most {most}"), String::new(), None)
 }
 
-/// The bound of the peak memory, rounded up, where the sampled value tells nothing by itself: a job of a moment is looked
-/// at once or twice, perhaps before it has read its libraries.
+/// The bound of the peak memory, rounded up, where there is no value or it tells nothing by itself: a job of a moment is
+/// looked at once or twice, perhaps before it has read its libraries, or ended before it could be.
 pub(crate) fn only_bound(summary: &Summary) -> Option<f64> {
     let figure = summary.combined.get(Metric::RssBytes, Stat::Max)?;
-    let (bytes, upper) = (figure.as_f64()?, figure.upper?.as_f64());
+    let upper = figure.upper?.as_f64();
+    let Some(bytes) = figure.as_f64() else { return Some(rounded_up(upper)) };
     let is_short = summary.run.wall_ns.is_some_and(|ns| ns < MOMENT_NS);
     (is_short && figure.quality != Quality::Exact && upper > bytes * FAR_APART).then(|| rounded_up(upper))
 }
