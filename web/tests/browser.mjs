@@ -62,6 +62,16 @@ export function picture(canvas) {
   return canvas.evaluate((node) => /** @type {HTMLCanvasElement} */ (node).toDataURL());
 }
 
+/**
+ * Waits until the picture on a canvas is another one: drawings follow in the next frame. Playwright's own limit ends it.
+ * @param {import('playwright-core').Locator} canvas
+ * @param {string} before
+ */
+export async function redrawn(canvas, before) {
+  const handle = await canvas.elementHandle();
+  await canvas.page().waitForFunction(([node, known]) => /** @type {HTMLCanvasElement} */ (node).toDataURL() !== known, /** @type {const} */ ([handle, before]));
+}
+
 /** @param {import('playwright-core').Page} page @param {string} id */
 export function chart(page, id) {
   return page.locator(`#run-0 .plot[data-panel="${id}"]`);
