@@ -14,6 +14,8 @@ pub(crate) struct LastReadings {
     pub file_bytes: u64,
     /// Where it was a forked copy of a process that lived on.
     pub copy: Option<CopyReadings>,
+    /// The same by its last reading alone: what it had changed by then, and what its parent has changed by now.
+    pub read_copy_bytes: Option<u64>,
     /// Where it has become another program since it was last read.
     pub before_exec: Option<BeforeExec>,
 }
@@ -35,14 +37,21 @@ pub(crate) struct CopyReadings {
     pub faults_after: u64,
     /// Page faults of its parent in that time: what the parent changed, the copy kept as it was.
     pub parent_faults: u64,
-    /// Resident memory when it was last read; 0 where it never was.
+    /// Resident memory when it was last read; where it never was, what it had at least from its parent.
     pub rss_bytes: u64,
 }
 
 impl LastReadings {
     /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
     pub(crate) fn inherited_bytes(&self) -> u64 {
-        self.copy.map_or(0, |_| self.final_mark_bytes.unwrap_or(self.read_mark_bytes))
+        let is_copy = self.copy.is_some() || self.read_copy_bytes.is_some();
+        if is_copy { self.final_mark_bytes.unwrap_or(self.read_mark_bytes) } else { 0 }
+    }
+
+    /// What it held when it was last read, besides what is its parent's.
+    pub(crate) fn before_bytes(&self, huge: Huge) -> u64 {
+        let of_copy = self.read_copy_bytes.map(|bytes| bytes.saturating_add(huge.anon_since_start_bytes));
+        self.read_mark_bytes.min(of_copy.unwrap_or(u64::MAX))
     }
 
     /// The most that it held; `None` where nothing bounds it.
@@ -54,6 +63,8 @@ impl LastReadings {
             // Files that it mapped after its last reading: by its faults, and as far as its mark rose above what it had.
             let risen_bytes =
                 self.final_mark_bytes.map_or(u64::MAX, |mark| mark.saturating_sub(copy.rss_bytes));
+            // Huge pages that the parent got since are none that it had before.
+            let risen_bytes = risen_bytes.saturating_add(huge.since_tick_bytes);
             let mapped_bytes = mapped_by_faults_bytes(copy.faults_after, huge.since_tick_bytes);
             ((copy.faults + copy.parent_faults) * PAGE_BYTES)
                 .saturating_add(huge.anon_since_start_bytes)
@@ -124,6 +135,17 @@ mod tests {
         assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536, 7_000)));
         let huge = Huge { since_tick_bytes: 1, anon_since_start_bytes: 10 };
         assert_eq!(read.at_most(huge), Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536 + 11, 7_000)));
+    }
+
+    #[test]
+    fn a_copy_that_ended_unread_held_what_it_had_changed_before() {
+        let read = LastReadings { read_mark_bytes: 500_000, ..LastReadings::default() };
+        assert_eq!((read.before_bytes(NO_HUGE), read.inherited_bytes()), (500_000, 0));
+        let copy = LastReadings { read_copy_bytes: Some(40_960), ..read };
+        assert_eq!((copy.before_bytes(NO_HUGE), copy.inherited_bytes()), (40_960, 500_000));
+        let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 10 };
+        assert_eq!((copy.before_bytes(huge), copy.before_bytes(Huge::UNKNOWN)), (40_970, 500_000));
+        assert_eq!(copy.at_most(NO_HUGE), None, "its faults afterwards are not known");
     }
 
     #[test]

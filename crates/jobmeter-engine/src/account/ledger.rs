@@ -96,7 +96,8 @@ impl Ledger {
     pub(crate) fn main_of(main: &ProcessReading, own_io: Option<Io>) -> Account {
         let mut account = main.own();
         if main.waited.is_any() {
-            account.io = own_io.unwrap_or(account.io);
+            // Read one after the other: a part is never above the whole.
+            account.io = own_io.map_or(account.io, |own| own.at_most(account.io));
         }
         account
     }

@@ -85,7 +85,7 @@ pub(crate) struct Living {
 impl Living {
     /// The most that it can have held since the full tick before, besides what it inherited and did not change: memory of
     /// its own, and mapped files and shared memory as ticks have seen them.
-    fn at_most(&self, huge: Huge) -> Parts {
+    pub(crate) fn at_most(&self, huge: Huge) -> Parts {
         let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
         let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
         let rss_bytes = rss_bytes.max(self.before_exec_bytes);
@@ -98,6 +98,12 @@ impl Living {
             .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes) }
+    }
+
+    /// Of a process that was born at `fork_ns`, after the full tick before, and that nobody has memory from: it counts from
+    /// then on, and not together with those that ended earlier.
+    pub(crate) fn born_at(&self, fork_ns: u64, huge: Huge) -> Ended {
+        Ended { fork_ns, is_main: self.is_main, ..Ended::at_unknown_times(Some(self.at_most(huge))) }
     }
 
     /// Its bound as another program where that is far above its mark: the largest mark of all may turn out to be less.

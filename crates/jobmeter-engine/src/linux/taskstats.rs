@@ -251,7 +251,8 @@ mod tests {
         let mut found = None;
         records.drain(|record| found = Some(record).filter(|record| record.pid == pid).or(found));
         let record = found.expect("its record");
-        assert!(record.wait_status == Some(0) && record.cpu_ns > 0, "{record:?}");
+        // Its CPU time may be 0: it lives for less than a clock tick.
+        assert_eq!(record.wait_status, Some(0), "{record:?}");
         assert!(record.peak_rss_bytes >= 256 * 1024 && record.faults > 10 && !record.is_copy, "{record:?}");
     }
 }

@@ -3,9 +3,10 @@
 
 use super::Meter;
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::peaks::{Ended, Huge, Interval, Parts, Peaks, is_loose};
+use crate::account::peaks::{Ended, Huge, Interval, Living, PAGE_BYTES, Parts, Peaks, is_loose};
 use crate::linux::control::Reaped;
 use crate::linux::perf_ring::Passed;
+use crate::linux::proc::status;
 use crate::linux::proc::vmstat::{Pages, VmStat};
 use crate::linux::taskstats::{ExitRecord, ExitRecords};
 use crate::meter::Target;
@@ -51,6 +52,9 @@ pub(crate) struct ParentFaults {
     pub total: u64,
     /// Since the last full tick.
     pub since: u64,
+    /// Anonymous memory that it had at least whenever it forked since the last full tick: what it has now, less one page for
+    /// each of its faults. A copy began with as much.
+    pub anon_at_least_bytes: u64,
 }
 
 #[derive(Default)]
@@ -71,6 +75,8 @@ pub(crate) struct Bounds {
     departed: Vec<Departed>,
     exit_records: Option<ExitRecords>,
     exit_marks: HashMap<i32, ExitMark>,
+    /// The last full tick.
+    bounded_at_ns: u64,
     /// Page faults of all that had ended by the last full tick.
     ended_faults: u64,
     vmstat: VmStat,
@@ -121,7 +127,7 @@ impl Bounds {
         if !self.exit_marks.contains_key(&pid) {
             self.collect_exit_records();
         }
-        self.exit_marks.get(&pid).map(|mark| mark.record).filter(|record| record.cpu_ns > 0)
+        self.exit_marks.get(&pid).map(|mark| mark.record)
     }
 
     /// `is_member` says whether a process of the tree has a pid: it may stay a zombie for long.
@@ -184,7 +190,7 @@ impl Meter {
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
             is_main: gone.is_main,
-            has_copies: false,
+            has_copies: gone.has_copies,
             readings,
             faults: gone.stat.faults(),
             faults_since: gone.faults_since_full(),
@@ -243,6 +249,13 @@ impl Meter {
         let tree = &self.tree;
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);
+        self.bounds.bounded_at_ns = now_ns;
+    }
+
+    /// When a living process was born that counts from then on alone.
+    fn newborn_at_ns(&self, living: &Living) -> Option<u64> {
+        let follower = self.witnesses.follower.as_ref().filter(|_| !living.is_copy && !living.is_main)?;
+        follower.birth_of_leaf_ns(living.pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
     }
 
     fn interval(&mut self, now_ns: u64, passed: &[Passed]) -> Interval {
@@ -295,9 +308,10 @@ impl Meter {
                     interval.push_ended(0, u64::MAX, process.is_main, readings);
                 }
             } else if let Some(living) = process.living(now_ns) {
-                match living.as_loose() {
-                    Some(loose) => interval.ended.push(loose),
-                    None => interval.living.push(living),
+                match (living.as_loose(), self.newborn_at_ns(&living)) {
+                    (Some(loose), _) => interval.ended.push(loose),
+                    (None, Some(born_ns)) => interval.ended.push(living.born_at(born_ns, interval.huge)),
+                    (None, None) => interval.living.push(living),
                 }
             } else {
                 // It ran since its mark was read, and its faults are not among those of the ended.
@@ -335,16 +349,31 @@ impl Meter {
         match gone {
             Some(gone) => {
                 gone.has_copies = true;
-                Some(ParentFaults { total: gone.faults, since: gone.faults_since })
+                Some(ParentFaults { total: gone.faults, since: gone.faults_since, anon_at_least_bytes: 0 })
             }
-            None => self.parent_faults(pid),
+            None => {
+                let ended = self.tree.get_mut(pid).filter(|(parent, _)| parent.is_zombie());
+                match ended {
+                    // It ended since the last full tick, and counts until the next one.
+                    Some((parent, _)) if !parent.is_end_bounded() => {
+                        parent.has_copies = true;
+                        let (total, since) = (parent.stat.faults(), parent.faults_since_full());
+                        Some(ParentFaults { total, since, anon_at_least_bytes: 0 })
+                    }
+                    _ => self.parent_faults(pid),
+                }
+            }
         }
     }
 
     /// Of a member that has not ended: what its forked copies did not change is in its memory.
     fn parent_faults(&self, pid: i32) -> Option<ParentFaults> {
         let living = self.tree.get(pid).filter(|process| !process.is_zombie());
-        living.map(|parent| ParentFaults { total: parent.stat.faults(), since: parent.faults_since_full() })
+        living.map(|parent| {
+            let (total, since) = (parent.stat.faults(), parent.faults_since_full());
+            let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
+            ParentFaults { total, since, anon_at_least_bytes: anon_bytes.saturating_sub(since * PAGE_BYTES) }
+        })
     }
 
     /// What is known of a process that no tick has seen.
@@ -352,7 +381,13 @@ impl Meter {
         if life.end_ns == u64::MAX && life.fork_ns > 0 {
             let age_ns = now_ns.saturating_sub(life.fork_ns);
             let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
-            return LastReadings { final_mark_bytes: Some(newborn_bytes), ..LastReadings::default() };
+            // Where it lives still its mark tells, and its page faults of what it held before an exec.
+            let read = self.read_unseen(life.pid).filter(|read| {
+                let before_bytes = read.before_exec.map_or(0, |before| before.faults * PAGE_BYTES);
+                read.final_mark_bytes.unwrap_or(u64::MAX).max(before_bytes) < newborn_bytes
+            });
+            let newborn = LastReadings { final_mark_bytes: Some(newborn_bytes), ..LastReadings::default() };
+            return read.unwrap_or(newborn);
         }
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
         let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
@@ -363,13 +398,26 @@ impl Meter {
                 faults,
                 faults_after: faults,
                 parent_faults: parent.since,
-                rss_bytes: 0,
+                rss_bytes: if life.fork_ns < now_ns { parent.anon_at_least_bytes } else { 0 },
             }),
             // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,
             // which outlives an exec.
             before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec { read_bytes: 0, faults }),
             ..LastReadings::default()
         }
+    }
+
+    /// The mark of a process that no tick has read yet.
+    fn read_unseen(&mut self, pid: i32) -> Option<LastReadings> {
+        let (proc, buffer) = (self.tree.proc, &mut self.tree.buffer);
+        let length = proc.read(pid, "status", buffer).ok()?;
+        let mark_bytes = status::parse(&buffer[..length]).peak_rss_bytes?;
+        let faults = proc.stat(pid, buffer)?.faults();
+        Some(LastReadings {
+            final_mark_bytes: Some(mark_bytes),
+            before_exec: Some(BeforeExec { read_bytes: 0, faults }),
+            ..LastReadings::default()
+        })
     }
 
     /// Page faults of all processes that have ended and were waited for, as of now.
@@ -397,7 +445,7 @@ impl Interval {
                 && is_loose(most.own_bytes + most.file_bytes, readings.read_mark_bytes)
         };
         if at_most.is_none() {
-            self.ended_before_bytes += readings.read_mark_bytes;
+            self.ended_before_bytes += readings.before_bytes(self.huge);
         }
         let is_loose = at_most.is_some_and(is_loose);
         let inherited_bytes = readings.inherited_bytes();

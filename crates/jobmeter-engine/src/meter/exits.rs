@@ -203,8 +203,9 @@ impl Meter {
         let wait_status = exits.claim(pid, seen_ns);
         KnownEnd {
             wait_status: wait_status.or(record.and_then(|record| record.wait_status)),
-            cpu_ns: record.map(|record| record.cpu_ns),
-            peak_rss_bytes: record.map(|record| record.peak_rss_bytes),
+            // The kernel has not always counted the time of a process shorter than a clock tick by then.
+            cpu_ns: record.map(|record| record.cpu_ns).filter(|ns| *ns > 0),
+            peak_rss_bytes: record.map(|record| record.peak_rss_bytes).filter(|bytes| *bytes > 0),
         }
     }
 }

@@ -42,7 +42,8 @@ impl Meter {
             .map(|bytes| Bound { bytes: bytes + self.bounds.file_bytes, source: UpperSource::Group });
         let faults_are_whole = !self.counters.accounts_are_short;
         let known = AtTheEnd {
-            largest_bytes: reaped_bytes.filter(|_| faults_are_whole),
+            // Each that is taken for as large has a mark that may lag.
+            largest_bytes: reaped_bytes.filter(|_| faults_are_whole).map(|bytes| bytes + lag_bytes),
             all_are_listed: self.witnesses.follower.is_none() || self.events_are_complete(),
             faults_are_whole,
         };

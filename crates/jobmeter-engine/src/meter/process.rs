@@ -2,6 +2,7 @@
 
 mod children;
 mod kept;
+mod newborns;
 mod queue_wait;
 mod readings;
 mod threads;
@@ -135,6 +136,8 @@ pub struct Process {
     pub rollup: Option<RollupReading>,
     /// It was seen with a child.
     pub has_had_children: bool,
+    /// It has ended, and forked copies of it that ended after it count with what they changed: it counts as long as they.
+    pub has_copies: bool,
     /// What it had waited for at the end of the last two ticks, to see whether exited children were added to it.
     pub(crate) waited_at: WaitedAtTicks,
     /// Its counters were read after it had ended: they cannot change any more.
@@ -148,6 +151,8 @@ pub struct Process {
     children_at_ns: u64,
     /// Its page faults, as known when its list of children was last read and the time before that.
     faults_at_lists: [u64; 2],
+    /// Its anonymous memory not earlier than those faults were read, or more.
+    anon_pages_at_lists: [Option<u64>; 2],
     /// Minor faults at the last rollup.
     faults_at_rollup: u64,
     /// When the children of its other threads were last looked for.
@@ -217,6 +222,7 @@ impl Process {
             ignored_children_before: false,
             rollup: None,
             has_had_children: false,
+            has_copies: false,
             waited_at: WaitedAtTicks::default(),
             is_final: false,
             slow_at_ns: 0,
@@ -225,6 +231,7 @@ impl Process {
             cpu_at_children_ns: NEVER,
             children_at_ns: 0,
             faults_at_lists: [0; 2],
+            anon_pages_at_lists: [None; 2],
             faults_at_rollup: 0,
             threads_scanned_at_ns: 0,
             has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
@@ -449,15 +456,10 @@ impl Process {
             || now_ns >= self.children_at_ns + IDLE_CHILDREN_PERIOD_NS
     }
 
-    /// Its page faults when the children that its list shows for the first time were certainly not born.
-    pub(crate) fn faults_before_newborns(&self) -> u64 {
-        self.faults_at_lists[1]
-    }
-
     /// Children of the main thread, each passed to `found`. Larger families take several reads.
     pub fn read_children(&mut self, now_ns: u64, buffer: &mut [u8], found: &mut dyn FnMut(i32)) {
         (self.children_at_ns, self.cpu_at_children_ns) = (now_ns, self.cpu_ns);
-        self.faults_at_lists = [self.stat.faults(), self.faults_at_lists[0]];
+        self.remember_before_newborns(buffer);
         match &self.children_file {
             Some(file) => read_children_of(file.as_raw_fd(), buffer, found),
             None => read_thread_children(self.proc, self.id.pid, self.id.pid, buffer, found),

@@ -274,7 +274,9 @@ impl Meter {
             && (is_last || now_ns >= self.counters.main_io.read_at_ns + period_ns)
         {
             self.counters.main_io.read_at_ns = now_ns;
-            let (waited, whole) = (main.stat.children_faults_minor, main.io);
+            // An older reading of the whole would let own bytes, which are read now, grow twice.
+            let whole = main.io.filter(|_| main.slow_at_ns == now_ns);
+            let waited = main.stat.children_faults_minor;
             let (waited_before, whole_before) =
                 std::mem::replace(&mut self.counters.main_io.basis, (waited, whole));
             let grown = match (self.counters.main_io.own, whole_before, whole) {

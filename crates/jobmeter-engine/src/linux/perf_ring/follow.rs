@@ -93,6 +93,11 @@ impl Follower {
         !self.zombies.is_empty()
     }
 
+    /// When a process was born that has forked nobody, where no record is missing.
+    pub(crate) fn birth_of_leaf_ns(&self, pid: i32) -> Option<u64> {
+        self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.fork_ns
+    }
+
     /// Its records tell the names of processes.
     pub(crate) fn tells_names(&self) -> bool {
         !self.ring.is_fed()

@@ -32,6 +32,16 @@ impl Io {
         Io { read_chars_bytes: self.read_chars_bytes.saturating_sub(bytes), ..self }
     }
 
+    /// The smaller of each.
+    pub fn at_most(self, other: Io) -> Io {
+        Io {
+            read_chars_bytes: self.read_chars_bytes.min(other.read_chars_bytes),
+            write_chars_bytes: self.write_chars_bytes.min(other.write_chars_bytes),
+            read_storage_bytes: self.read_storage_bytes.min(other.read_storage_bytes),
+            write_storage_bytes: self.write_storage_bytes.min(other.write_storage_bytes),
+        }
+    }
+
     /// Grown by as much as another account has.
     pub fn grown(self, before: Io, after: Io) -> Io {
         let grow = |value: u64, before: u64, after: u64| value + after.saturating_sub(before);

@@ -97,6 +97,7 @@ impl Process {
         let has_changed = last_name.is_some_and(|name| name != self.stat.name);
         let parent = parent.filter(|_| self.stat.is_forked_copy() && !self.is_main);
         let is_copy = parent.is_some();
+        let parent_faults = |parent: ParentFaults| parent.total.saturating_sub(self.parent_faults_at_birth);
         LastReadings {
             final_mark_bytes: mark_bytes,
             read_mark_bytes: self.peak_rss_bytes,
@@ -104,8 +105,11 @@ impl Process {
             copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
                 faults_after: faults.saturating_sub(self.faults_at_full),
-                parent_faults: parent.total.saturating_sub(self.parent_faults_at_birth),
+                parent_faults: parent_faults(parent),
                 rss_bytes: self.max_rss_bytes,
+            }),
+            read_copy_bytes: parent.map(|parent| {
+                (self.stat.faults() + parent_faults(parent)) * PAGE_BYTES + self.max_file_bytes
             }),
             before_exec: faults.filter(|_| has_changed).map(|faults| BeforeExec {
                 read_bytes: if self.stat.is_forked_copy() { 0 } else { self.max_rss_bytes },

@@ -218,3 +218,30 @@ fn bytes_are_its_own_only_if_nobody_was_waited_for_by_then() {
     main.read_slow(1, buffer);
     assert_eq!(main.own_io.map(|io| io.write_storage_bytes), Some(12_288), "a zombie waits for nobody");
 }
+
+/// A parent of 60 anonymous pages grows by 1,000 of them with 1,100 page faults before a child is found: 100 faults may have
+/// changed pages that the child keeps.
+#[test]
+fn faults_that_made_a_parent_grow_changed_nothing_of_its_children() {
+    let fake = FakeProc::new();
+    let stat = |faults: u64| {
+        stat_line(own_pid(), "x", 1, 5000).replace(" 150 30 3 1 ", &format!(" {faults} 0 0 0 "))
+    };
+    fake.put_process(own_pid(), "x", 1);
+    fake.put(own_pid(), "stat", &stat(150));
+    let mut tree = tree_of(&fake).expect("a process");
+    let mut before = |faults: u64, statm: &str| {
+        fake.put(own_pid(), "stat", &stat(faults));
+        fake.put(own_pid(), "statm", statm);
+        let scale = tree.scale;
+        let (main, buffer) = tree.get_mut(own_pid()).expect("there");
+        main.read_fast(scale, buffer);
+        main.read_stat(buffer);
+        main.read_children(1, buffer, &mut |_| {});
+        main.faults_before_newborns()
+    };
+    before(150, "400 100 40 1 0 50 0\n");
+    before(150, "400 100 40 1 0 50 0\n");
+    assert_eq!(before(1250, "1400 1100 40 1 0 50 0\n"), 1150);
+    assert_eq!(before(1300, "1400 1100 40 1 0 50 0\n"), 1250, "50 faults, and no page more");
+}
