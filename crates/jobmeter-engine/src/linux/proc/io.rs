@@ -17,16 +17,6 @@ pub struct Io {
 }
 
 impl Io {
-    /// No more than `most`.
-    pub fn at_most(self, most: Io) -> Io {
-        Io {
-            read_chars_bytes: self.read_chars_bytes.min(most.read_chars_bytes),
-            write_chars_bytes: self.write_chars_bytes.min(most.write_chars_bytes),
-            read_storage_bytes: self.read_storage_bytes.min(most.read_storage_bytes),
-            write_storage_bytes: self.write_storage_bytes.min(most.write_storage_bytes),
-        }
-    }
-
     /// Without characters that were not the process's own doing.
     pub fn without_read_chars(self, bytes: u64) -> Io {
         Io { read_chars_bytes: self.read_chars_bytes.saturating_sub(bytes), ..self }
