@@ -2,6 +2,7 @@
 //! the report and the comparison.
 
 use crate::data::{RunData, Series};
+use crate::format::rounded_up;
 use jobmeter_insight::gpus;
 use jobmeter_model::metric::Chart;
 use jobmeter_model::{EntityKind, Metric, Stat, Unit};
@@ -195,5 +196,6 @@ fn limits(run: &RunData, chart: Chart) -> Vec<Limit> {
 /// The upper bound of the peak, as in the summary.
 fn memory_bound(run: &RunData) -> Option<Limit> {
     let peak = run.summary.combined.get(Metric::RssBytes, Stat::Max)?;
-    Some(Limit { label: "Peak is below", value: peak.upper?.as_f64() }).filter(|limit| limit.value > 0.0)
+    let value = rounded_up(peak.upper?.as_f64());
+    Some(Limit { label: "Peak is below", value }).filter(|limit| limit.value > 0.0)
 }
