@@ -180,8 +180,11 @@ fn short_processes_of_a_running_job_have_their_exit_codes() {
             crate::processes::without_privileges(&mut meter);
         }
         let mut meter = meter.spawn().expect("start jobmeter");
-        // The first row is in the file: its events are listened to.
-        wait_until("the record begins", || std::fs::metadata(&record).is_ok_and(|meta| meta.len() > 2000));
+        // It tells of the shell: from before that on, events are listened to.
+        wait_until("the shell is in the record", || {
+            let run = jobmeter_record::Run::open(&room.path("attach.jobmeter"));
+            run.is_ok_and(|run| !run.processes().is_empty())
+        });
         drop(target.0.stdin.take());
         assert_eq!(target.0.wait().expect("wait").code(), Some(2));
         assert_eq!(code_of(&mut meter), 0);

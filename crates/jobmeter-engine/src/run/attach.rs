@@ -171,6 +171,8 @@ impl Watch {
     pub fn run(&mut self) -> WatchEnd {
         // What the process had used before is read at once: everything counts from here.
         self.meter.begin_attached(EarlyEvents::open());
+        // The machine's counters too, not an interval later.
+        self.meter.complete_first_tick();
         loop {
             let interval_ns = self.cadence.interval_ns();
             let meter = &mut self.meter;
