@@ -93,6 +93,9 @@ sys.exit(5)";
     assert_eq!(target.0.wait().expect("wait").code(), Some(5));
     let summary = room.summary_file().expect("a summary");
     assert_eq!(summary.run.interval_ns, None, "fine at first, as help says");
+    if summary.sources.iter().any(|source| source.name == "exit_events" && source.used) {
+        assert_eq!(summary.verdict.exit_code, Some(5), "told before its parent has reaped it");
+    }
     let written = figure(&summary.combined, "write_chars_bytes");
     assert!(written.as_u64() >= Some(10_000_000), "{written:?}");
     // Its mark is not to be had after the end: what was sampled is all that is known.

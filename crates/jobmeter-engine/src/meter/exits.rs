@@ -193,6 +193,15 @@ impl Meter {
         }
     }
 
+    /// How main ended, where an event tells it and no row of its end has been made of that yet.
+    pub(crate) fn told_end_of_main(&mut self) -> Option<i32> {
+        let main_pid = self.main_pid();
+        let exits = &mut self.witnesses.exits;
+        exits.collect(sys::monotonic_ns());
+        let event = exits.unclaimed.get(&main_pid).filter(|event| event.t_ns >= self.clock.started_ns)?;
+        Some(event.wait_status)
+    }
+
     /// How `pid` ended, which lived at `seen_ns` and that somebody else has reaped.
     pub(crate) fn known_end(&mut self, pid: i32, seen_ns: u64, now_ns: u64) -> KnownEnd {
         let record = self.bounds.exit_record(pid);

@@ -225,14 +225,15 @@ impl Watch {
         if self.is_of_group { self.meter.is_deserted() } else { !self.meter.has_main() }
     }
 
-    /// How the process ended, where the kernel tells it to others than its parent: once that has reaped it, which
-    /// most do at once.
-    fn wait_status(&self) -> Option<i32> {
+    /// How the process ended, where the kernel tells it to others than its parent: by the process connector, or once that
+    /// has reaped it, which most do at once.
+    fn wait_status(&mut self) -> Option<i32> {
         const LOOKS: u32 = 10;
         let exit = self.exit.as_ref().or(self.ended.as_ref())?;
         for _ in 0..LOOKS {
-            if let Some(status) = pidfd::wait_status(exit) {
-                return Some(status);
+            let status = pidfd::wait_status(exit).or_else(|| self.meter.told_end_of_main());
+            if status.is_some() {
+                return status;
             }
             std::thread::sleep(PARENT_REAPS_WITHIN / LOOKS);
         }
