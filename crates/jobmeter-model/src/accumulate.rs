@@ -240,10 +240,11 @@ impl Accumulator {
             add_figures(&mut Place { figures, scope }, column, stats, by);
         }
         if let Some(combined) = all.scopes.get_mut(&Scope::Combined) {
+            let at_once = combined.whole(Metric::Processes, Stat::Max).unwrap_or_default();
             combined.set(
                 Metric::Processes,
                 Stat::Total,
-                Figure::int(self.processes_seen, Quality::LowerBound)
+                Figure::int(self.processes_seen.max(at_once), Quality::LowerBound)
                     .because("processes that lived between two ticks may be missing"),
             );
         }

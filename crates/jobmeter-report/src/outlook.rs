@@ -5,8 +5,9 @@ use crate::format;
 use jobmeter_insight::advice::{Advice, Item, Outlook};
 use jobmeter_insight::catalogue::Offer;
 use jobmeter_insight::cost::{Comparison, RunCost};
+use jobmeter_insight::job::{AT_LEAST, Request};
 use jobmeter_insight::schedulers::{self, Format};
-use jobmeter_insight::units::{show_bytes, show_capacity, show_money, show_seconds};
+use jobmeter_insight::units::{MIB, show_bytes, show_capacity, show_money, show_seconds};
 
 const PRICE_UNKNOWN: &str = "What this server costs is not known; a price per hour or an instance type, given to the report, adds it.";
 
@@ -30,12 +31,50 @@ impl AdviceBlock {
     }
 }
 
+impl AdviceBlock {
+    /// As [`AdviceBlock::of`], for a job of several tasks: a scheduler gives each of them the same, and no single server is
+    /// to hold all.
+    pub fn of_job(outlook: &Outlook, request: &Request) -> AdviceBlock {
+        let advice = &outlook.advice;
+        let amounts = [
+            request.cores_per_task.map(|cores| counted(cores, "core")),
+            request
+                .memory_mib_per_task
+                .map(|mib| format!("{} of RAM", show_bytes((mib as f64) * MIB as f64))),
+            request.gpus_per_task.map(|gpus| counted(gpus, "GPU")),
+        ];
+        let amounts: Vec<String> = amounts.into_iter().flatten().collect();
+        let time = advice.time_s.value.filter(|seconds| *seconds > 0);
+        let time = time.map(|s| format::chosen_duration(s.saturating_mul(1_000_000_000)));
+        let each = format!("{} of {} each", counted(request.tasks, "task"), amounts.join(" and "));
+        let mut lines =
+            vec!["Each task: as much as the busiest and the largest rank, and 20 % more memory".to_owned()];
+        lines.extend(request.sums().map(|sums| format::sentence(&sums)));
+        lines.extend(time.as_ref().map(|time| format!("Time {time}: {}", advice.time_s.why)));
+        lines.extend(request.is_floor.then(|| format::sentence(AT_LEAST)));
+        let mut slurm = vec![format!("#SBATCH --nodes={}", request.nodes)];
+        slurm.extend(request.slurm_options().into_iter().map(|option| format!("#SBATCH {option}")));
+        slurm.extend(schedulers::render(advice, Format::Slurm).lines().filter(is_time).map(str::to_owned));
+        AdviceBlock {
+            headline: std::iter::once(each).chain(time).collect::<Vec<_>>().join(", "),
+            lines,
+            snippets: vec![Snippet { title: "Slurm".to_owned(), text: slurm.join("\n") }],
+            server: None,
+        }
+    }
+}
+
+fn is_time(line: &&str) -> bool {
+    line.starts_with("#SBATCH --time=")
+}
+
+fn counted(value: u64, word: &str) -> String {
+    format!("{} {word}{}", format::count(value), if value == 1 { "" } else { "s" })
+}
+
 /// The amounts alone, in one line: `8 cores, 14.0 GB of RAM, 2 GPUs, 1 h 15 min`.
 pub(crate) fn headline(advice: &Advice) -> String {
     let amount = |item: &Item| item.value.filter(|value| *value > 0);
-    let counted = |value: u64, word: &str| {
-        format!("{} {word}{}", format::count(value), if value == 1 { "" } else { "s" })
-    };
     let parts = [
         amount(&advice.cores).map(|cores| counted(cores, "core")),
         amount(&advice.memory_bytes).map(|bytes| format!("{} of RAM", show_bytes(bytes as f64))),

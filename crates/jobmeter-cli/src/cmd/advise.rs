@@ -88,7 +88,7 @@ fn load_summaries(selectors: &[String], only: bool) -> Result<(Vec<Summary>, Str
         if selector.ends_with(".json") {
             summaries.extend(read_json(selector)?);
         } else if let Some(job) = super::load::job(selector)? {
-            tasks += &job.request_text();
+            tasks.extend(job.request().map(|request| request.text()));
             summaries.push(job.summary);
         } else {
             paths.extend(store()?.select_all(selector).map_err(|e| e.to_string())?);

@@ -86,7 +86,13 @@ fn unused_name(runs: &[RunData]) -> PathBuf {
 /// A run without CPU, memory and time figures teaches nothing; a mistake in the request is told.
 fn advise(run: &RunData, market: &Market) -> Result<Option<AdviceBlock>, String> {
     match market.outlook(std::slice::from_ref(&run.summary), &Options::default()) {
-        Ok(outlook) => Ok(Some(AdviceBlock::of(&outlook))),
+        Ok(outlook) => {
+            let request = run.job.as_ref().and_then(|job| job.request());
+            Ok(Some(request.map_or_else(
+                || AdviceBlock::of(&outlook),
+                |request| AdviceBlock::of_job(&outlook, &request),
+            )))
+        }
         Err(Error::NoRuns { .. }) => Ok(None),
         Err(error) => Err(error.to_string()),
     }

@@ -45,6 +45,8 @@ pub struct Run {
     pub gpus_touched: Option<f64>,
     /// The most on one device.
     pub vram_peak: Option<f64>,
+    /// That is of all cards together.
+    pub vram_is_sum: bool,
     /// How the run ended, where it did not end well.
     pub trouble: Option<String>,
     /// Why the use of GPUs is not known.
@@ -67,6 +69,7 @@ impl Run {
             sum.or_else(|| over_devices(summary, Metric::GpuBusyPpm, stat)).map(|ppm| ppm / 1e6)
         };
         let vram = job.get(Metric::GpuMemoryBytes, Stat::Max);
+        let vram_of_one = on_one_device(summary, Metric::GpuMemoryBytes);
         Run {
             ending: ending(summary),
             cores_mean: number(job.get(Metric::CpuNs, Stat::RateMean)),
@@ -80,7 +83,8 @@ impl Run {
             gpus_mean: busy(Stat::Mean),
             gpus_max: busy(Stat::Max),
             gpus_touched: touched(summary),
-            vram_peak: on_one_device(summary, Metric::GpuMemoryBytes).or_else(|| vram.and_then(upper)),
+            vram_peak: vram_of_one.or_else(|| vram.and_then(upper)),
+            vram_is_sum: vram_of_one.is_none(),
             trouble: trouble(summary),
             gpu_reason: vram.and_then(reason),
             wall_s: summary.run.wall_ns.map(|ns| ns as f64 / 1e9),

@@ -21,6 +21,7 @@ pub use joined::{JoinPlan, JoinedNode, Recorder};
 pub use map::{MAPPED, MapRow, MapRowBuilder, MapScale, RankMap};
 pub use nodes::Node;
 pub use ranks::{Imbalance, Rank, RankState};
+pub use request::{AT_LEAST, Request};
 pub use text::{balance, end, job_text, seff};
 
 use jobmeter_model::{Figures, RunInfo, Sink, Summary};

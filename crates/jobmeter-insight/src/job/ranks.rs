@@ -45,6 +45,9 @@ pub struct Rank {
     pub cpu_ns: Option<u64>,
     /// Peak memory of the rank.
     pub peak_rss_bytes: Option<u64>,
+    /// GPUs that it used, where that is known of all that it saw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus_used: Option<u64>,
     /// Its part of its node's energy: an estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_joules: Option<f64>,
@@ -80,6 +83,7 @@ impl Rank {
             wall_ns: info.wall_ns,
             cpu_ns: combined.whole(Metric::CpuNs, Stat::Total),
             peak_rss_bytes: combined.whole(Metric::RssBytes, Stat::Max),
+            gpus_used: gpus_used(&run.summary),
             energy_joules: None,
             end_unix_ns: end_unix_ns(info),
         }
@@ -134,4 +138,18 @@ impl Imbalance {
             memory_max_over_mean: over_mean(ranks.iter().map(|rank| rank.peak_rss_bytes).collect()),
         }
     }
+}
+
+fn gpus_used(summary: &Summary) -> Option<u64> {
+    let used: Option<Vec<bool>> = summary
+        .gpus
+        .iter()
+        .map(|gpu| match gpu.facts.get("used").map(String::as_str) {
+            Some("yes") => Some(true),
+            Some("no") => Some(false),
+            _ => None,
+        })
+        .collect();
+    let used = used.filter(|used| !used.is_empty())?;
+    Some(used.into_iter().filter(|is_used| *is_used).count() as u64)
 }

@@ -198,11 +198,24 @@ fn a_request_is_for_the_busiest_and_the_largest_task() {
         rank(3, "b", 0, 100, 50, gib / 2),
     ];
     let mut job = merged(&runs, &[&[1], &[1], &[1], &[1]]);
-    let text = job.request_text();
+    let text = job.request().expect("a request").text();
     // 1.95 cores are two; 1.2 GiB are 1229 MiB, half of it for each core.
     assert!(text.contains("--ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 --mem-per-cpu=615M"), "{text}");
     assert!(text.contains("per node: 4 cores, 2458 MiB; the job on 2 nodes: 8 cores, 4916 MiB"), "{text}");
     assert!(!text.contains("at least"), "{text}");
     job.missing_ranks.push(4);
-    assert!(job.request_text().contains("--ntasks=5") && job.request_text().contains("at least"));
+    let text = job.request().expect("a request").text();
+    assert!(text.contains("--ntasks=5") && text.contains("at least"), "{text}");
+    // A GPU for each task, as far as it is known of all that a task saw.
+    let cards = |uses: &[&str]| -> Vec<jobmeter_model::summary::EntityFigures> {
+        let card = |used: &&str| serde_json::json!({"name": "0", "facts": {"used": used}, "figures": {}});
+        uses.iter().map(|used| serde_json::from_value(card(used)).expect("a card")).collect()
+    };
+    let mut runs = runs;
+    runs[1].summary.gpus = cards(&["yes", "no"]);
+    runs[2].summary.gpus = cards(&["yes", "unknown"]);
+    let job = merged(&runs, &[&[1], &[1], &[1], &[1]]);
+    let text = job.request().expect("a request").text();
+    assert!(text.contains(" --gpus-per-task=1 ("), "{text}");
+    assert!(text.contains("4916 MiB, 4 GPUs"), "{text}");
 }

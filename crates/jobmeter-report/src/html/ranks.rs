@@ -88,7 +88,7 @@ fn ranks(job: &Job) -> Markup {
     html! {
         details.alt {
             summary { (title) }
-            div.scroll tabindex="0" { table {
+            div.scroll tabindex="0" { table.rank-table {
                 thead { tr {
                     th scope="col" { "Rank" } th scope="col" { "Node" } th.num scope="col" { "Time" }
                     th.num scope="col" { "CPU" } th.num scope="col" { "Peak RAM" } th scope="col" { "End" }
