@@ -3,7 +3,7 @@
 use crate::cmd;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 const RUN_ABOUT: &str = "Run a command and say what it needed";
 
@@ -152,8 +152,11 @@ pub(crate) fn dispatch() -> u8 {
 
 fn finish(result: Result<u8, String>) -> u8 {
     result.unwrap_or_else(|message| {
-        let width = cmd::terminal::width(cmd::terminal::Stream::Error);
-        let text = jobmeter_model::layout::wrap(&format!("jobmeter: {message}\n"), width);
+        let mut text = format!("jobmeter: {message}\n");
+        // In a log an error is one line.
+        if std::io::stderr().is_terminal() {
+            text = jobmeter_model::layout::wrap(&text, cmd::terminal::width(cmd::terminal::Stream::Error));
+        }
         drop(std::io::stderr().write_all(text.as_bytes()));
         crate::OWN_FAILURE
     })

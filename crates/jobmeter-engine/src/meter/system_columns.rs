@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 /// Space on disk changes slowly and each mount costs a call.
 const MOUNTS_PERIOD_NS: u64 = 10_000_000_000;
 
-/// Where all processes must be listed, each costs half a microsecond: not worth it for the shortest runs.
+/// Where all processes must be listed, each costs half a microsecond.
 const COUNT_PERIOD_NS: u64 = 1_000_000_000;
-const COUNT_AFTER_NS: u64 = 20_000_000;
+
+/// Processes of the machine and space on its disks are not worth their time in the shortest runs.
+const EXTRAS_AFTER_NS: u64 = 20_000_000;
 
 fn is_due(last_ns: Option<u64>, now_ns: u64, period_ns: u64) -> bool {
     last_ns.is_none_or(|last_ns| now_ns >= last_ns + period_ns)
@@ -140,8 +142,11 @@ impl SystemColumns {
         if is_last && !self.probe.was_read() {
             self.probe.read_levels();
         } else {
-            self.find_mounts(row);
             self.probe.read();
+        }
+        let has_extras = now_ns >= self.opened_at_ns + EXTRAS_AFTER_NS;
+        if has_extras {
+            self.find_mounts(row);
         }
         let reading = &self.probe.reading;
         let tick_ns = self.scale.tick_ns;
@@ -193,8 +198,7 @@ impl SystemColumns {
         ] {
             row.set(Scope::System, metric, value);
         }
-        if now_ns >= self.opened_at_ns + COUNT_AFTER_NS && is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS)
-        {
+        if has_extras && is_due(self.counted_at_ns, now_ns, COUNT_PERIOD_NS) {
             self.counted_at_ns = Some(now_ns);
             let processes = self.process_count.read(self.proc, &mut self.buffer);
             row.set(Scope::System, Metric::Processes, processes);
@@ -219,7 +223,7 @@ impl SystemColumns {
             row.values[core.column] = Some(core.busy.take(ticks.busy() * tick_ns));
         }
         let mounts_period_ns = if is_last { COUNT_PERIOD_NS } else { MOUNTS_PERIOD_NS };
-        if is_due(self.mounts_at_ns, now_ns, mounts_period_ns) {
+        if has_extras && is_due(self.mounts_at_ns, now_ns, mounts_period_ns) {
             self.mounts_at_ns = Some(now_ns);
             for columns in &self.mounts {
                 let space = mounts::space(&columns.mount.path);

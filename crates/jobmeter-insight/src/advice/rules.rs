@@ -235,7 +235,9 @@ impl Family<'_> {
         match (used.is_empty(), gpus.value) {
             (true, Some(0)) => Item::exactly(0, "no run used a GPU"),
             (true, _) => Item::unknown("the summaries hold no GPU memory of the job"),
-            (false, Some(2..)) if self.runs.iter().any(|run| run.vram_is_sum) => {
+            (false, Some(2..))
+                if self.options.policy != Policy::Simple && self.runs.iter().any(|run| run.vram_is_sum) =>
+            {
                 Item::unknown("the summaries hold the GPU memory of all cards together, not of one")
             }
             (false, _) => self.bounded(&MEMORY, |r| r.vram_peak.filter(|v| *v > 0.0), &used),
