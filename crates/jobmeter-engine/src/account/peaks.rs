@@ -100,8 +100,8 @@ impl Living {
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes) }
     }
 
-    /// Of a process that was born at `fork_ns`, after the full tick before, and that nobody has memory from: it counts from
-    /// then on, and not together with those that ended earlier.
+    /// The bound of a process that was forked at `fork_ns`, after the last full tick, and has forked nobody itself. It counts
+    /// from its fork on, so not together with processes that ended before it.
     pub(crate) fn born_at(&self, fork_ns: u64, huge: Huge) -> Ended {
         Ended { fork_ns, is_main: self.is_main, ..Ended::at_unknown_times(Some(self.at_most(huge))) }
     }

@@ -1,5 +1,5 @@
-//! A tree of many processes that all sleep. The clock of each costs a system call; the group of the job has one count for
-//! all of them, and while that stands still nobody has run.
+//! A tree of many processes that all sleep. Reading the CPU clock of each costs a system call. The job's control group counts
+//! the CPU time of all of them: if that count has not changed, no process has run, and no clock is read.
 
 use super::Meter;
 use crate::linux::cgroup::JobGroup;

@@ -344,7 +344,7 @@ impl Tree {
             self.adopt_found(born, breathe);
         }
         if self.is_still && !self.somebody_ran {
-            // Who has not run has started nobody.
+            // No process has run, so none has forked.
             return;
         }
         // Grows while it is walked: children of new members are found in the same pass.
