@@ -34,6 +34,8 @@ pub struct GpuExtra {
     monitor: Option<GpuMonitor>,
     layout: Option<Layout>,
     latest: Option<(Arc<GpuSnapshot>, Instant)>,
+    /// How many samples were asked for.
+    ordered: u64,
     values: Vec<Option<u64>>,
     /// Per column: had a value at some tick.
     told: Vec<bool>,
@@ -57,6 +59,7 @@ impl GpuExtra {
             monitor: Some(monitor),
             layout: None,
             latest: None,
+            ordered: 0,
             values: Vec::new(),
             told: Vec::new(),
             use_of: Uses::default(),
@@ -124,8 +127,14 @@ impl Extra for GpuExtra {
         monitor.set_processes(
             members.iter().map(|member| Member { id: member.id, main: member.is_main }).collect(),
         );
-        monitor.request();
+        // One sample at a time, and each is looked at: what a process did between two samples is told by the second one
+        // only, so a sample that the next one replaced unseen would take that work with it.
         let latest = monitor.latest();
+        let answered = latest.as_ref().map_or(0, |snapshot| snapshot.sequence);
+        if answered == self.ordered {
+            self.ordered += 1;
+            monitor.request();
+        }
         let trouble = match monitor.status() {
             status @ Status::Hung { .. } => Some((WarningKind::GpuHung, status)),
             status @ Status::Lost { .. } => Some((WarningKind::GpuDriverLost, status)),
