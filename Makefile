@@ -78,7 +78,9 @@ test-ray: wheel ## workers of a real Ray, which is a large download (not part of
 wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)
 
-test-python: wheel ## install the wheel into .venv and test it there
+# Most of a development build is there already when this runs; a release build would take minutes.
+test-python: ## install a wheel of a development build into .venv and test it there
+	JOBMETER_PROFILE=dev tools/make-wheel $(VENV)
 	tools/test-python $(VENV)
 
 test-r: ## install the R package and run its examples and tests, where R can be had

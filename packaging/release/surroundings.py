@@ -26,6 +26,9 @@ class Surroundings:
         os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
         os.environ["CARGO_TARGET_DIR"] = str(TARGET_FOLDER)
         os.environ["RUSTFLAGS"] = f"--remap-path-prefix={ROOT}=/jobmeter --remap-path-prefix={cargo_home}=/cargo"
+        # Half a megabyte less in the wheel for some minutes of the compiler.
+        os.environ["CARGO_PROFILE_RELEASE_LTO"] = "fat"
+        os.environ["CARGO_PROFILE_RELEASE_CODEGEN_UNITS"] = "1"
         os.environ["TZ"] = "UTC"
         os.environ["LC_ALL"] = "C.UTF-8"
         os.umask(0o022)

@@ -14,7 +14,9 @@ OLDEST_GLIBC = "2.17"
 
 def build(target: Optional[str]) -> Tuple[str, str]:
     """Build for this machine, or for `target` with `cargo zigbuild`; return the paths of the command and the module."""
-    arguments = [os.environ.get("CARGO", "cargo"), "zigbuild" if target else "build", "--release"]
+    # What is published is a release build. Tests take the profile that the rest of them has built already.
+    profile = os.environ.get("JOBMETER_PROFILE", "release")
+    arguments = [os.environ.get("CARGO", "cargo"), "zigbuild" if target else "build", "--profile", profile]
     arguments += ["--package", "jobmeter-cli", "--package", "jobmeter-python"]
     if target:
         arguments += ["--target", f"{target}.{OLDEST_GLIBC}"]
@@ -26,7 +28,8 @@ def build(target: Optional[str]) -> Tuple[str, str]:
         subprocess.run(arguments, cwd=ROOT, check=True, env=environment)
     except FileNotFoundError:
         raise SystemExit("jobmeter is built from source here and needs Rust: cargo was not found in PATH") from None
-    folder = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), target or "", "release")
+    target_folder = os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target"))
+    folder = os.path.join(target_folder, target or "", "debug" if profile == "dev" else profile)
     library = {"darwin": "lib_native.dylib", "win32": "_native.dll"}.get(_platform(target), "lib_native.so")
     return os.path.join(folder, "jobmeter" + exe(target)), os.path.join(folder, library)
 

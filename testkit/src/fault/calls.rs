@@ -67,7 +67,8 @@ pub fn name(number: i64) -> String {
 
 /// Calls that have no error, whatever happens; so has a `fcntl(F_GETFD)` of an open descriptor (the standard
 /// library makes one before every close in builds with debug assertions), `brk(NULL)`, which only asks, and the
-/// standard library's question whether there is a statx, which is meant to fail.
+/// standard library's question whether there is a statx, which is meant to fail. A futex that wakes others does so: one that
+/// did not would leave them asleep for ever, and no kernel does that.
 pub fn cannot_fail(number: i64, arguments: [u64; 6]) -> bool {
     const SURE: &[i64] = &[
         libc::SYS_exit,
@@ -90,6 +91,12 @@ pub fn cannot_fail(number: i64, arguments: [u64; 6]) -> bool {
         || (number == libc::SYS_fcntl && arguments[1] == libc::F_GETFD as u64)
         || (number == libc::SYS_brk && arguments[0] == 0)
         || (number == libc::SYS_statx && arguments[1] == 0)
+        || (number == libc::SYS_futex && wakes(arguments[1]))
+}
+
+fn wakes(futex_operation: u64) -> bool {
+    let command = futex_operation as i32 & libc::FUTEX_CMD_MASK;
+    [libc::FUTEX_WAKE, libc::FUTEX_WAKE_BITSET, libc::FUTEX_WAKE_OP].contains(&command)
 }
 
 /// Which argument of the call is a path, or a descriptor.

@@ -328,8 +328,12 @@ fn own_peak_bytes(peak_bytes: u64) -> u64 {
 /// CPU time of this process and of the children that work for us, since it became us.
 pub fn own_cpu_ns() -> u64 {
     let before_ns = CPU_BEFORE_US_NS.load(std::sync::atomic::Ordering::Relaxed);
-    let own_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default();
-    own_ns.saturating_sub(before_ns) + helpers_cpu_ns()
+    this_process_cpu_ns().unwrap_or_default().saturating_sub(before_ns) + helpers_cpu_ns()
+}
+
+/// CPU time of this process, all of its threads and all that it was before an exec.
+pub fn this_process_cpu_ns() -> Option<u64> {
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 fn own_rusage() -> (u64, u64) {

@@ -154,6 +154,8 @@ pub(crate) struct OwnShare {
     pub is_thread_born: bool,
     /// CPU time of this meter's ticks.
     pub spent_ns: u64,
+    /// Clock of the thread that ticks, up to which its time is in `spent_ns`.
+    pub accounted_to_ns: u64,
 }
 
 /// Reasons to trust the processes that were read less than usual.

@@ -146,12 +146,30 @@ impl Meter {
         if !self.own.is_counted {
             return work(self);
         }
-        let began_cpu_ns = sys::thread_cpu_ns();
+        self.own.accounted_to_ns = sys::thread_cpu_ns();
         let _turn = own::turn();
         work(self);
-        let spent_ns = sys::thread_cpu_ns().saturating_sub(began_cpu_ns);
+        self.account_own_time();
+    }
+
+    /// What this thread has spent up to now is the meter's.
+    fn account_own_time(&mut self) {
+        let now_ns = sys::thread_cpu_ns();
+        let spent_ns = now_ns.saturating_sub(std::mem::replace(&mut self.own.accounted_to_ns, now_ns));
         METERS_CPU_NS.fetch_add(spent_ns, Ordering::Relaxed);
         self.own.spent_ns += spent_ns;
+    }
+
+    /// Reads the program's clock and our own at the same moment: what a tick has spent before it read the clock of the
+    /// program is in that clock, and differs between the first tick and the others.
+    fn part_from_program(&mut self) {
+        if self.own.is_counted
+            && let Some(cpu_ns) = sys::this_process_cpu_ns()
+            && let Some(main) = self.tree.main_mut()
+        {
+            main.cpu_ns = main.cpu_ns.max(cpu_ns);
+            self.account_own_time();
+        }
     }
 
     fn read_job(&mut self, now_ns: u64, depth: Depth) {
@@ -204,6 +222,7 @@ impl Meter {
             self.bounds.has_run |= self.tree.has_changed();
         }
         self.bounds.take_levels(&self.tree.processes);
+        self.part_from_program();
         if is_first {
             self.take_base();
         }

@@ -167,6 +167,10 @@ impl Tree {
         self.processes.iter().find(|process| process.is_main)
     }
 
+    pub(crate) fn main_mut(&mut self) -> Option<&mut Process> {
+        self.processes.iter_mut().find(|process| process.is_main)
+    }
+
     /// The counters of all members, as last read.
     pub(crate) fn readings(&self) -> impl Iterator<Item = ProcessReading> {
         self.processes.iter().map(|process| process.reading(self.scale))
