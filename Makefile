@@ -9,7 +9,8 @@ TRUTH_PROFILE ?= release
 NEXTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help mutants build fmt lint licences advisories test test-rust test-python test-r test-browser test-containers test-storage test-ray \
+.PHONY: help mutants build fmt lint licences advisories test test-rust test-wheel test-installed test-python test-pages test-r \
+	test-browser test-containers test-storage test-ray \
 	wheel truth summaries bench \
 	bench-against bench-python docs reference check-cross check-platforms site pictures release check-release clean
 
@@ -25,7 +26,6 @@ fmt: ## format the sources
 lint: licences ## formatting and lints, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy --package jobmeter-cli --no-default-features --locked -- -D warnings
 	$(PYTHON) tools/check-version
 	$(PYTHON) tools/check-links
 
@@ -44,9 +44,9 @@ test: ## set up and run every check
 	@tools/ensure-packages strace time groovy R=r-base-core chromium pdftoppm=poppler-utils >/dev/null 2>&1 &
 	$(MAKE) lint
 	$(MAKE) test-rust
-	$(MAKE) test-python
-	$(MAKE) test-r
-	$(MAKE) test-browser
+	$(MAKE) test-wheel
+	@# Each of these waits for others most of the time. What one says is shown when it is over.
+	$(MAKE) --jobs=2 --output-sync=recurse test-installed test-pages
 	@echo "All checks passed."
 
 test-rust: ## unit, property and black-box tests, and the examples in the docs
@@ -79,15 +79,25 @@ wheel: ## the Python wheel, in dist/
 	tools/make-wheel $(VENV)
 
 # Most of a development build is there already when this runs; a release build would take minutes.
-test-python: ## install a wheel of a development build into .venv and test it there
+test-wheel:
 	JOBMETER_PROFILE=dev tools/make-wheel $(VENV)
+
+test-installed:
 	tools/test-python $(VENV)
+
+test-python: ## install a wheel of a development build into .venv and test it there
+	$(MAKE) test-wheel
+	$(MAKE) test-installed
 
 test-r: ## install the R package and run its examples and tests, where R can be had
 	tools/test-r
 
 test-browser: ## the report in a real browser
 	tools/test-browser
+
+test-pages:
+	$(MAKE) test-r
+	$(MAKE) test-browser
 
 truth: ## what jobmeter says, held against witnesses; best as root: JOBS="make pool" TRUTH_RUNS=10
 	tools/truth-tools target/truth-venv
@@ -141,7 +151,7 @@ docs: site ## the documentation site, and the reference of the crates; fails whe
 	tools/reference-pages
 	$(CARGO) doc --workspace --no-deps --locked
 
-check-cross: ## what only reads runs compiles for macOS and Windows
+check-cross: ## the smallest build, and what only reads runs for macOS and Windows, compile
 	tools/check-cross
 
 check-platforms: check-cross ## and the Windows build reads the stored runs under Wine

@@ -17,6 +17,10 @@ const FIRST_PASS_NS: u64 = 10_000_000;
 const LONGEST_READ_NS: u64 = 20_000_000;
 /// For one process alone only the split into private and shared is at stake.
 const LONGEST_SPLIT_READ_NS: u64 = 2_000_000;
+/// By which part of the best the memory has to grow for another pass: that of several processes is not known without one,
+/// while that of one process is, and only its split is at stake.
+const SUM_PART: u64 = 100;
+const SPLIT_PART: u64 = 8;
 /// A process above this size without a rollup leaves a pass incomplete.
 const NEGLIGIBLE_BYTES: u64 = 1 << 20;
 
@@ -170,17 +174,18 @@ impl MemoryAccount {
         let is_beyond_best = |index: usize, bytes: u64, part: u64| {
             bytes > self.best_bytes[index] + self.best_bytes[index] / part
         };
-        let moves =
-            |index: usize| is_beyond_best(index, unions[index].total_bytes.saturating_sub(65_536), 100);
+        let moves = |index: usize, part: u64| {
+            is_beyond_best(index, unions[index].total_bytes.saturating_sub(65_536), part)
+        };
         let combined = &all[COMBINED];
         if combined.count <= 1 {
-            return moves(MAIN);
+            return moves(MAIN, SPLIT_PART);
         }
         let is_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
         let may_exceed = is_beyond_best(COMBINED, combined.rss_bytes, 64);
         (is_changed && may_exceed)
-            || moves(COMBINED)
-            || moves(DESCENDANTS)
+            || moves(COMBINED, SUM_PART)
+            || moves(DESCENDANTS, SUM_PART)
             || (may_exceed && self.is_pass_due(all, elapsed_ns) && {
                 // A parent that writes leaves its copies alone with what was there before.
                 let unshared_bytes: u64 = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();

@@ -43,7 +43,8 @@ fn one_process_is_asked_for_its_split_when_it_grew() {
     assert_eq!((main.total_bytes, main.private_bytes, main.shared_bytes), (50 * MB, 40 * MB, 10 * MB));
     assert_eq!((descendants, combined), (Resident::default(), main));
     assert_eq!(account.wants(&[main_of(50, 10)], LATER_NS), Wanted::Nothing, "no new maximum");
-    assert_eq!(account.wants(&[main_of(51, 10)], LATER_NS), split);
+    assert_eq!(account.wants(&[main_of(51, 10)], LATER_NS), Wanted::Nothing, "its split can wait");
+    assert_eq!(account.wants(&[main_of(57, 10)], LATER_NS), split);
     assert_eq!(account.proven_bytes(), [50 * MB, 0, 50 * MB]);
 }
 
@@ -180,8 +181,8 @@ fn a_pass_is_wanted_from_the_first_moment_and_growth_that_matter() {
     assert_eq!(account.wants(&of(50 * MB), FIRST_PASS_NS - 1), Wanted::Nothing);
     assert_eq!(account.wants(&of(50 * MB), FIRST_PASS_NS), split);
     account.take(&of(50 * MB));
-    // One per cent and 64 KiB.
-    let still_small = 50_500_000 + 65_536;
+    // An eighth and 64 KiB.
+    let still_small = 50 * MB + 50 * MB / 8 + 65_536;
     assert_eq!(account.wants(&of(still_small), LATER_NS), Wanted::Nothing);
     assert_eq!(account.wants(&of(still_small + 1), LATER_NS), split);
 }
@@ -199,6 +200,11 @@ fn a_scope_that_grows_alone_is_asked_again() {
     assert_eq!(known().wants(&[main_of(120, 0), program(20, 0)], LATER_NS), PASS, "the whole");
     assert_eq!(known().wants(&[main_of(80, 0), program(40, 0)], LATER_NS), PASS, "the descendants");
     assert_eq!(known().wants(&[main_of(90, 0), program(20, 0)], LATER_NS), Wanted::Nothing);
+    // One per cent and 64 KiB of all 120 MB.
+    let grown = |bytes: u64| [MemoryReading { rss_bytes: 100 * MB + bytes, ..main_of(0, 0) }, program(20, 0)];
+    let still_small = 1_200_000 + 65_536;
+    assert_eq!(known().wants(&grown(still_small), LATER_NS), Wanted::SecondLook);
+    assert_eq!(known().wants(&grown(still_small + 1), LATER_NS), PASS);
 }
 
 #[test]
