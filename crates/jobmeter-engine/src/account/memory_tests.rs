@@ -124,24 +124,24 @@ fn copies_that_write_are_asked_again_after_a_while() {
     account.take(&still);
     let mut writing = still;
     writing[1].unshared_at_most_bytes = 30 * MB;
-    assert_eq!(account.wants(&writing, LATER_NS + 29_000_000), Wanted::Nothing, "ten times its cost");
-    assert_eq!(account.wants(&writing, LATER_NS + 30_000_000), PASS);
-    assert_eq!(account.wants(&still, LATER_NS + 30_000_000), Wanted::Nothing, "nobody wrote");
+    assert_eq!(account.wants(&writing, LATER_NS + 149_000_000), Wanted::Nothing, "fifty times its cost");
+    assert_eq!(account.wants(&writing, LATER_NS + 150_000_000), PASS);
+    assert_eq!(account.wants(&still, LATER_NS + 150_000_000), Wanted::Nothing, "nobody wrote");
     writing[1].unshared_at_most_bytes = MB / 2;
-    assert_eq!(account.wants(&writing, LATER_NS + 30_000_000), Wanted::Nothing, "too little to matter");
+    assert_eq!(account.wants(&writing, LATER_NS + 150_000_000), Wanted::Nothing, "too little to matter");
     let mut parent_writes = still;
     parent_writes[0].unshared_at_most_bytes = 30 * MB;
-    assert_eq!(account.wants(&parent_writes, LATER_NS + 30_000_000), PASS, "the copy keeps what it rewrote");
+    assert_eq!(account.wants(&parent_writes, LATER_NS + 150_000_000), PASS, "the copy keeps what it rewrote");
 }
 
 #[test]
 fn rollups_stay_within_the_budget() {
     let costly = |cost_ns| [main_of(10, 0), MemoryReading { rollup_cost_ns: cost_ns, ..program(20, 0) }];
     let mut account = MemoryAccount::default();
-    assert_eq!(account.wants(&costly(LONGEST_READ_NS), LATER_NS), PASS);
+    assert_eq!(account.wants(&costly(LONGEST_READ_NS), 10 * LATER_NS), PASS);
     account.spent_ns = BUDGET_START_NS;
-    assert_eq!(account.wants(&costly(9_950_000), LATER_NS), PASS, "one per cent of a second");
-    assert_eq!(account.wants(&costly(9_950_001), LATER_NS), Wanted::SecondLook);
+    assert_eq!(account.wants(&costly(1_950_000), LATER_NS), PASS, "two thousandths of a second");
+    assert_eq!(account.wants(&costly(1_950_001), LATER_NS), Wanted::SecondLook);
     assert!(is_worthwhile(&program(1, 0), 50_000) && !is_worthwhile(&program(1, 0), 49_999));
     assert!(!is_worthwhile(&program(0, 0), 50_000), "it has no memory");
     account.spent_ns = 0;
@@ -164,11 +164,11 @@ fn together_no_more_than_the_sum_of_the_scopes() {
 fn passes_are_paid_from_the_budget() {
     let mut account = MemoryAccount::default();
     let readings = [with_rollup(main_of(10, 0), 10, 10), with_rollup(program(20, 0), 20, 20)];
-    account.take_pass(&readings, &readings, 30_000_000, LATER_NS);
-    account.take_pass(&readings, &readings, 25_000_000, LATER_NS);
+    account.take_pass(&readings, &readings, 4_000_000, LATER_NS);
+    account.take_pass(&readings, &readings, 3_000_000, LATER_NS);
     account.take(&readings);
     let grown = [main_of(50, 0), program(60, 0)];
-    assert_eq!(account.wants(&grown, LATER_NS), Wanted::SecondLook, "55 of 50 ms are spent");
+    assert_eq!(account.wants(&grown, LATER_NS), Wanted::SecondLook, "7 of 6 ms are spent");
     assert_eq!((account.passes, account.refused), (2, 1));
     assert_eq!(account.wants(&grown, 2 * LATER_NS), PASS, "a second later there is more");
 }
@@ -224,7 +224,7 @@ fn copies_are_asked_from_the_least_that_matters() {
         let mut account = MemoryAccount::default();
         account.take_pass(&readings, &readings, 1_000_000, LATER_NS);
         account.take(&readings);
-        account.wants(&readings, LATER_NS + 10_000_000)
+        account.wants(&readings, LATER_NS + 50_000_000)
     };
     let enough = 100_000 + 65_536 + 1;
     assert_eq!(pass(NEGLIGIBLE_BYTES + 1, enough), PASS);

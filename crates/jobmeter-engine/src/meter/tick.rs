@@ -3,7 +3,7 @@
 use super::own::{self, METERS_CPU_NS, METERS_THREADS};
 use super::{Meter, OUT_OF_DESCRIPTORS, Target};
 use crate::linux::sys;
-use crate::run::cadence::{IsChanging, Turn};
+use crate::run::cadence::{Found, Turn};
 use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, MarkKind, ProcessId};
 use jobmeter_model::metric::{Metric, Scope};
@@ -47,12 +47,14 @@ impl Meter {
     }
 
     /// A row, or a look between rows.
-    pub(crate) fn take_turn(&mut self, turn: Turn) -> IsChanging {
+    pub(crate) fn take_turn(&mut self, turn: Turn) -> Found {
+        let rollups_before_ns = self.memory.spent_ns();
         match turn {
             Turn::Row => self.tick_at(sys::monotonic_ns(), Depth::Usual),
             Turn::Look => self.look(),
         }
-        IsChanging(self.levels.take_change())
+        let rollups_ns = self.memory.spent_ns() - rollups_before_ns;
+        Found { is_changing: self.levels.take_change(), rollups_ns }
     }
 
     /// Reads the job, and publishes a row only if its memory is a new maximum.

@@ -29,9 +29,14 @@ pub(crate) enum Turn {
     Look,
 }
 
-/// What a tick found: whether memory or processes have changed since the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct IsChanging(pub bool);
+/// What a tick found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Memory or processes have changed since the tick before.
+    pub is_changing: bool,
+    /// Time that it took to ask who shares which memory. That has a budget of its own, so the next tick need not cost as much.
+    pub rollups_ns: u64,
+}
 
 pub(crate) struct Cadence {
     interval_ns: Option<u64>,
@@ -103,7 +108,7 @@ impl Cadence {
     }
 
     /// Runs `tick` if it is due, measures what it cost and sets the next one.
-    pub(crate) fn run_if_due(&mut self, tick: impl FnOnce(Turn) -> IsChanging) -> bool {
+    pub(crate) fn run_if_due(&mut self, tick: impl FnOnce(Turn) -> Found) -> bool {
         let now_ns = sys::monotonic_ns();
         if now_ns < self.due_ns {
             return false;
@@ -114,20 +119,21 @@ impl Cadence {
         }
         let began_ns = sys::thread_cpu_ns();
         let turn = if now_ns >= self.row_due_ns { Turn::Row } else { Turn::Look };
-        let is_changing = tick(turn);
+        let found = tick(turn);
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         let spent_ns = if self.is_own_process { sys::own_cpu_ns() } else { self.spent_ns + cost_ns };
-        self.note(turn, is_changing, cost_ns, spent_ns);
+        self.note(turn, found, cost_ns, spent_ns);
         self.schedule(sys::monotonic_ns());
         true
     }
 
-    fn note(&mut self, turn: Turn, is_changing: IsChanging, cost_ns: u64, spent_ns: u64) {
+    fn note(&mut self, turn: Turn, found: Found, cost_ns: u64, spent_ns: u64) {
+        let cost_ns = cost_ns.saturating_sub(found.rollups_ns);
         self.cost_ns = if self.cost_ns == 0 { cost_ns } else { (self.cost_ns * 3 + cost_ns) / 4 };
         self.spent_ns = spent_ns;
-        self.look_ns = match is_changing {
-            IsChanging(true) => LOOK_NS,
-            IsChanging(false) => (self.look_ns + self.look_ns / 2).min(COARSEST_NS),
+        self.look_ns = match found.is_changing {
+            true => LOOK_NS,
+            false => (self.look_ns + self.look_ns / 2).min(COARSEST_NS),
         };
         if turn == Turn::Row {
             // Set again by `schedule`.
@@ -201,7 +207,7 @@ mod tests {
                 Turn::Look => looks += 1,
             }
             spent_ns += cost_ns;
-            cadence.note(turn, IsChanging(is_changing), cost_ns, spent_ns);
+            cadence.note(turn, Found { is_changing, rollups_ns: 0 }, cost_ns, spent_ns);
             cadence.schedule(now_ns);
             assert!(cadence.due_ns > now_ns);
         }
@@ -239,13 +245,14 @@ mod tests {
     fn a_fixed_cadence_lies_on_its_grid() {
         let mut cadence = Cadence::start(Some(100 * MS), START_NS);
         (cadence.due_ns, cadence.skipped_ticks) = (START_NS + 100 * MS, 0);
-        cadence.note(Turn::Row, IsChanging(true), MS, MS);
+        // Rollups do not come with every tick.
+        cadence.note(Turn::Row, Found { is_changing: true, rollups_ns: 399 * MS }, 400 * MS, 400 * MS);
         cadence.schedule(START_NS + 103 * MS);
         assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (200 * MS, 0));
         cadence.schedule(START_NS + 450 * MS);
         assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (500 * MS, 2));
         assert!(cadence.take_thinned().is_none());
-        cadence.note(Turn::Row, IsChanging(true), 400 * MS, 400 * MS);
+        cadence.note(Turn::Row, Found::default(), 400 * MS, 400 * MS);
         cadence.schedule(START_NS + 501 * MS);
         assert!(cadence.due_ns - START_NS > 600 * MS && cadence.take_thinned().is_some());
     }

@@ -7,7 +7,7 @@ use crate::linux::signal_mask::SignalsBlocked;
 use crate::linux::sys::{self, EventFd};
 use crate::meter::finish::{Ending, Settled};
 use crate::meter::{Extra, Meter, Target};
-use crate::run::cadence::{Cadence, IsChanging};
+use crate::run::cadence::{Cadence, Found};
 use jobmeter_model::event::{MarkKind, Sink};
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
 use jobmeter_model::verdict;
@@ -276,12 +276,12 @@ fn tick_until_woken(
         }
         let interval_ns = cadence.interval_ns();
         cadence.run_if_due(|turn| {
-            let mut is_changing = IsChanging(false);
+            let mut found = Found::default();
             shared.with(|meter| {
                 meter.set_interval_ns(interval_ns);
-                is_changing = meter.take_turn(turn);
+                found = meter.take_turn(turn);
             });
-            is_changing
+            found
         });
     }
     (cadence.late_ticks, cadence.skipped_ticks)
