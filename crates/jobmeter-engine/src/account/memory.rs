@@ -6,12 +6,12 @@ use super::sharing::{
     COMBINED, DESCENDANTS, MAIN, MemoryReading, Rolled, Sums, Union, Verified, over_scopes,
 };
 
-/// Share of one core that rollups may take, and what they may take at the start. Of the one per cent that the meter has, most
-/// is for ticks: one pass over three processes of 270 MB takes 7 ms, as long as thirty ticks.
+/// Share of one core that rollups may take, and what they may take at the start: one pass over some large processes, which
+/// takes as long as a hundred ticks. Most of the one per cent that the meter has is for ticks.
 const BUDGET_SHARE: f64 = 0.002;
-const BUDGET_START_NS: u64 = 4_000_000;
-/// Passes over forked copies are this many times their own cost apart.
-const COPIES_SPACING: u64 = 50;
+const BUDGET_START_NS: u64 = 25_000_000;
+/// Passes are this many times their own cost apart.
+const SPACING: u64 = 100;
 /// No pass before this: blocks of a few milliseconds should not pay for a split that cannot have changed.
 const FIRST_PASS_NS: u64 = 10_000_000;
 /// One process is never held for longer than this by one read.
@@ -192,18 +192,12 @@ impl MemoryAccount {
         (is_changed && may_exceed)
             || moves(COMBINED, SUM_PART)
             || moves(DESCENDANTS, SUM_PART)
-            || (may_exceed && self.is_pass_due(all, elapsed_ns) && {
-                // A parent that writes leaves its copies alone with what was there before.
+            || (may_exceed && all[DESCENDANTS].copied_bytes > NEGLIGIBLE_BYTES && {
+                // A forked copy that writes to its pages makes them its own without growing: no resident size tells. And a
+                // parent that writes leaves its copies alone with what was there before.
                 let unshared_bytes: u64 = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();
                 unshared_bytes > self.best_bytes[COMBINED] / 100 + 65_536
             })
-    }
-
-    /// A forked copy that writes to its pages makes them its own without growing: no resident size tells, so
-    /// trees that could be larger than the best known are looked at from time to time.
-    fn is_pass_due(&self, all: &[Sums; 3], elapsed_ns: u64) -> bool {
-        all[DESCENDANTS].copied_bytes > NEGLIGIBLE_BYTES
-            && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * COPIES_SPACING
     }
 
     fn affords_pass(&self, readings: &[MemoryReading], longest_ns: u64, elapsed_ns: u64) -> bool {
@@ -213,7 +207,9 @@ impl MemoryAccount {
             .filter(|reading| is_worthwhile(reading, longest_ns))
             .map(|reading| reading.rollup_cost_ns)
             .sum();
-        cost_ns > 0 && cost_ns <= budget_ns.saturating_sub(self.spent_ns)
+        cost_ns > 0
+            && cost_ns <= budget_ns.saturating_sub(self.spent_ns)
+            && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * SPACING
     }
 }
 

@@ -124,14 +124,14 @@ fn copies_that_write_are_asked_again_after_a_while() {
     account.take(&still);
     let mut writing = still;
     writing[1].unshared_at_most_bytes = 30 * MB;
-    assert_eq!(account.wants(&writing, LATER_NS + 149_000_000), Wanted::Nothing, "fifty times its cost");
-    assert_eq!(account.wants(&writing, LATER_NS + 150_000_000), PASS);
-    assert_eq!(account.wants(&still, LATER_NS + 150_000_000), Wanted::Nothing, "nobody wrote");
+    assert_eq!(account.wants(&writing, LATER_NS + 299_000_000), Wanted::Nothing, "a hundred times its cost");
+    assert_eq!(account.wants(&writing, LATER_NS + 300_000_000), PASS);
+    assert_eq!(account.wants(&still, LATER_NS + 300_000_000), Wanted::Nothing, "nobody wrote");
     writing[1].unshared_at_most_bytes = MB / 2;
-    assert_eq!(account.wants(&writing, LATER_NS + 150_000_000), Wanted::Nothing, "too little to matter");
+    assert_eq!(account.wants(&writing, LATER_NS + 300_000_000), Wanted::Nothing, "too little to matter");
     let mut parent_writes = still;
     parent_writes[0].unshared_at_most_bytes = 30 * MB;
-    assert_eq!(account.wants(&parent_writes, LATER_NS + 150_000_000), PASS, "the copy keeps what it rewrote");
+    assert_eq!(account.wants(&parent_writes, LATER_NS + 300_000_000), PASS, "the copy keeps what it rewrote");
 }
 
 #[test]
@@ -164,13 +164,13 @@ fn together_no_more_than_the_sum_of_the_scopes() {
 fn passes_are_paid_from_the_budget() {
     let mut account = MemoryAccount::default();
     let readings = [with_rollup(main_of(10, 0), 10, 10), with_rollup(program(20, 0), 20, 20)];
-    account.take_pass(&readings, &readings, 4_000_000, LATER_NS);
-    account.take_pass(&readings, &readings, 3_000_000, LATER_NS);
+    account.take_pass(&readings, &readings, 14_000_000, LATER_NS);
+    account.take_pass(&readings, &readings, 14_000_000, LATER_NS);
     account.take(&readings);
     let grown = [main_of(50, 0), program(60, 0)];
-    assert_eq!(account.wants(&grown, LATER_NS), Wanted::SecondLook, "7 of 6 ms are spent");
+    assert_eq!(account.wants(&grown, LATER_NS), Wanted::SecondLook, "28 of 27 ms are spent");
     assert_eq!((account.passes, account.refused), (2, 1));
-    assert_eq!(account.wants(&grown, 2 * LATER_NS), PASS, "a second later there is more");
+    assert_eq!(account.wants(&grown, 3 * LATER_NS), PASS, "two seconds later there is more");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_scope_that_grows_alone_is_asked_again() {
     let known = || {
         let readings = [with_rollup(main_of(100, 0), 100, 100), with_rollup(program(20, 0), 20, 20)];
         let mut account = MemoryAccount::default();
-        account.take_pass(&readings, &readings, 1, LATER_NS);
+        account.take_pass(&readings, &readings, 1, LATER_NS / 2);
         account.take(&readings);
         assert_eq!(account.wants(&readings, LATER_NS), Wanted::Nothing);
         account
@@ -224,7 +224,7 @@ fn copies_are_asked_from_the_least_that_matters() {
         let mut account = MemoryAccount::default();
         account.take_pass(&readings, &readings, 1_000_000, LATER_NS);
         account.take(&readings);
-        account.wants(&readings, LATER_NS + 50_000_000)
+        account.wants(&readings, LATER_NS + 100_000_000)
     };
     let enough = 100_000 + 65_536 + 1;
     assert_eq!(pass(NEGLIGIBLE_BYTES + 1, enough), PASS);

@@ -133,7 +133,7 @@ impl Peak {
 
 /// By how much a high-water mark may be too low: percpu_counter batches of the kernel, for each of the three
 /// kinds of resident pages.
-fn mark_lag_bytes() -> u64 {
+pub(super) fn mark_lag_bytes() -> u64 {
     let cores = crate::linux::cpus::online().len() as u64;
     let batch_pages = (2 * cores).max(32);
     3 * cores * batch_pages * sys::sysconf(libc::_SC_PAGESIZE)

@@ -51,21 +51,22 @@ impl Meter {
         let rollups_before_ns = self.memory.spent_ns();
         match turn {
             Turn::Row => self.tick_at(sys::monotonic_ns(), Depth::Usual),
-            Turn::Look => self.look(),
+            Turn::Look => self.look(true),
+            Turn::Glance => self.look(false),
         }
         let rollups_ns = self.memory.spent_ns() - rollups_before_ns;
         Found { is_changing: self.levels.take_change(), rollups_ns }
     }
 
-    /// Reads the job, and publishes a row only if its memory is a new maximum.
-    fn look(&mut self) {
+    /// Reads the job; its row is published only if its memory is a new maximum and rows may lie anywhere.
+    fn look(&mut self, may_publish: bool) {
         if self.clock.half_tick_ns.is_some() || !self.find_missing_main() {
             return self.tick_at(sys::monotonic_ns(), Depth::Usual);
         }
         let now_ns = sys::monotonic_ns();
         self.accounted(|meter| {
             meter.read_job(now_ns, Depth::Usual);
-            if meter.levels.is_new_maximum() {
+            if may_publish && meter.levels.is_new_maximum() {
                 meter.out.row.clear_machine();
                 meter.fill_extras(meter.since_start_ns(now_ns));
                 meter.publish_row(now_ns);

@@ -1,6 +1,6 @@
-//! When the next tick is due. A fixed cadence lies on absolute times and does not drift. The adaptive one takes rows finely
-//! at first and coarsely later, and looks at the job in between while its memory or its processes change, within a
-//! budget of CPU time. Either gives way when ticks become expensive.
+//! When the next tick is due. The rows of a fixed cadence lie on absolute times and do not drift. The adaptive one takes rows
+//! finely at first and coarsely later. Between rows either looks at the job while its memory or its processes change,
+//! within a budget of CPU time, and gives way when ticks become expensive.
 
 use crate::linux::sys;
 
@@ -12,6 +12,8 @@ const ADAPTIVE_PART: u64 = 20;
 const LOOK_NS: u64 = 20_000_000;
 /// The adaptive cadence may take this part of one core, from `FREE_NS` on.
 const ADAPTIVE_SHARE: u64 = 100;
+/// Where more than that was spent already, by one expensive look at who shares memory, cheap ticks go on with this part.
+const DEBT_SHARE: u64 = 400;
 const FREE_NS: u64 = 20_000_000;
 /// However expensive a tick is, the next comes when this part of the time elapsed has passed again, so that short jobs
 /// have a few; unless one alone takes more than `MOST_SHARE` of a core.
@@ -19,6 +21,8 @@ const SPARSE_PART: u64 = 2;
 const MOST_SHARE: u64 = 20;
 /// A fixed cadence may take this part of one core.
 const FIXED_SHARE: u64 = 4;
+/// Rows that are closer than this show by themselves how the job changes.
+const CLOSE_NS: u64 = 100_000_000;
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,8 @@ pub(crate) enum Turn {
     Row,
     /// A look at memory and processes, with a row only if there is something to tell.
     Look,
+    /// A look without a row, as those lie on a grid.
+    Glance,
 }
 
 /// What a tick found.
@@ -42,8 +48,11 @@ pub(crate) struct Cadence {
     interval_ns: Option<u64>,
     started_ns: u64,
     due_ns: u64,
+    /// 0 until it is set.
     row_due_ns: u64,
-    /// Distance of looks at the moment; adaptive cadence only.
+    /// When the last row was due.
+    last_row_ns: u64,
+    /// Distance of looks at the moment.
     look_ns: u64,
     /// Smoothed CPU cost of a tick.
     cost_ns: u64,
@@ -64,7 +73,8 @@ impl Cadence {
             interval_ns,
             started_ns,
             due_ns: started_ns,
-            row_due_ns: started_ns,
+            row_due_ns: if interval_ns.is_some() { 0 } else { started_ns },
+            last_row_ns: started_ns,
             look_ns: LOOK_NS,
             cost_ns: 0,
             spent_ns: 0,
@@ -118,13 +128,21 @@ impl Cadence {
             self.late_ticks += 1;
         }
         let began_ns = sys::thread_cpu_ns();
-        let turn = if now_ns >= self.row_due_ns { Turn::Row } else { Turn::Look };
+        let turn = self.turn_at(now_ns);
         let found = tick(turn);
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         let spent_ns = if self.is_own_process { sys::own_cpu_ns() } else { self.spent_ns + cost_ns };
         self.note(turn, found, cost_ns, spent_ns);
         self.schedule(sys::monotonic_ns());
         true
+    }
+
+    fn turn_at(&self, now_ns: u64) -> Turn {
+        match self.interval_ns {
+            _ if now_ns >= self.row_due_ns => Turn::Row,
+            Some(_) => Turn::Glance,
+            None => Turn::Look,
+        }
     }
 
     fn note(&mut self, turn: Turn, found: Found, cost_ns: u64, spent_ns: u64) {
@@ -137,7 +155,7 @@ impl Cadence {
         };
         if turn == Turn::Row {
             // Set again by `schedule`.
-            self.row_due_ns = 0;
+            self.last_row_ns = std::mem::take(&mut self.row_due_ns);
         }
     }
 
@@ -153,15 +171,21 @@ impl Cadence {
         }
     }
 
-    fn schedule_adaptive(&mut self, now_ns: u64) {
-        let interval_ns = self.interval_at(now_ns);
+    /// How long it is until the CPU time of the meter, with one more tick, is the share that it may take.
+    fn affordable_in_ns(&mut self, now_ns: u64) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.started_ns);
         if elapsed_ns < FREE_NS {
             self.free_ns = self.spent_ns;
+            return 0;
         }
-        // When the CPU time of the meter, with one more tick, is the share that it may take.
         let budget_ns = (self.spent_ns - self.free_ns + self.cost_ns) * ADAPTIVE_SHARE;
-        let affordable_ns = if elapsed_ns < FREE_NS { 0 } else { budget_ns.saturating_sub(elapsed_ns) };
+        budget_ns.saturating_sub(elapsed_ns).min(self.cost_ns * DEBT_SHARE)
+    }
+
+    fn schedule_adaptive(&mut self, now_ns: u64) {
+        let interval_ns = self.interval_at(now_ns);
+        let elapsed_ns = now_ns.saturating_sub(self.started_ns);
+        let affordable_ns = self.affordable_in_ns(now_ns);
         let least_ns = affordable_ns.min(elapsed_ns / SPARSE_PART).max(self.cost_ns * MOST_SHARE);
         if least_ns > COARSEST_NS.max(interval_ns) {
             self.thinned = Some(least_ns);
@@ -174,16 +198,26 @@ impl Cadence {
     }
 
     fn schedule_fixed(&mut self, interval_ns: u64, now_ns: u64) {
+        if self.row_due_ns == 0 {
+            self.schedule_row(interval_ns, now_ns);
+        }
+        self.due_ns = self.row_due_ns;
+        if interval_ns > CLOSE_NS {
+            let glance_ns = now_ns + self.look_ns.max(self.affordable_in_ns(now_ns));
+            self.due_ns = self.due_ns.min(glance_ns);
+        }
+    }
+
+    fn schedule_row(&mut self, interval_ns: u64, now_ns: u64) {
         let count_until = |t_ns: u64| t_ns.saturating_sub(self.started_ns) / interval_ns;
         let affordable = (self.cost_ns * FIXED_SHARE).div_ceil(interval_ns).max(1);
         if affordable > 1 {
             self.thinned = Some(affordable * interval_ns);
         }
-        let last = count_until(self.due_ns);
+        let last = count_until(self.last_row_ns);
         let next = (last + affordable).max(count_until(now_ns) + 1);
         self.skipped_ticks += next - last - 1;
-        self.due_ns = self.started_ns + next * interval_ns;
-        self.row_due_ns = self.due_ns;
+        self.row_due_ns = self.started_ns + next * interval_ns;
     }
 }
 
@@ -196,15 +230,25 @@ mod tests {
 
     /// Simulates a run in which every tick costs `cost_ns`; the number of looks and rows, and the CPU time.
     fn simulate(wall_ns: u64, start_cost_ns: u64, cost_ns: u64, is_changing: bool) -> (u64, u64, u64) {
-        let mut cadence = Cadence::start(None, START_NS).of_own_process();
+        simulate_at(None, wall_ns, start_cost_ns, cost_ns, is_changing)
+    }
+
+    fn simulate_at(
+        interval_ns: Option<u64>,
+        wall_ns: u64,
+        start_cost_ns: u64,
+        cost_ns: u64,
+        is_changing: bool,
+    ) -> (u64, u64, u64) {
+        let mut cadence = Cadence::start(interval_ns, START_NS).of_own_process();
         (cadence.due_ns, cadence.row_due_ns) = (START_NS + FINEST_NS, START_NS + FINEST_NS);
         let (mut looks, mut rows, mut spent_ns) = (0, 0, start_cost_ns);
         while cadence.due_ns < START_NS + wall_ns {
             let now_ns = cadence.due_ns;
-            let turn = if now_ns >= cadence.row_due_ns { Turn::Row } else { Turn::Look };
+            let turn = cadence.turn_at(now_ns);
             match turn {
                 Turn::Row => rows += 1,
-                Turn::Look => looks += 1,
+                Turn::Look | Turn::Glance => looks += 1,
             }
             spent_ns += cost_ns;
             cadence.note(turn, Found { is_changing, rollups_ns: 0 }, cost_ns, spent_ns);
@@ -242,13 +286,38 @@ mod tests {
     }
 
     #[test]
+    fn one_expensive_look_does_not_stop_cheap_ticks() {
+        let mut cadence = Cadence::start(None, START_NS).of_own_process();
+        let mut in_ns = |spent_ns: u64, elapsed_ns: u64| {
+            (cadence.cost_ns, cadence.spent_ns) = (MS, spent_ns);
+            cadence.affordable_in_ns(START_NS + elapsed_ns)
+        };
+        assert_eq!(in_ns(10 * MS, 1_000 * MS), 100 * MS, "11 ms are 1 % of 1.1 s");
+        assert_eq!(in_ns(10 * MS, 1_100 * MS), 0);
+        assert_eq!(in_ns(60 * MS, 1_000 * MS), 400 * MS, "not 5.1 s");
+    }
+
+    #[test]
+    fn between_fixed_rows_a_changing_job_is_looked_at() {
+        let (glances, rows, spent_ns) = simulate_at(Some(1_000 * MS), 60_000 * MS, 2 * MS, MS / 10, true);
+        // The early tick and one a second.
+        assert!(glances > 1_000 && rows == 60, "{glances} glances, {rows} rows");
+        assert!(spent_ns <= 60_000 * MS / 100 + 3 * MS, "{spent_ns}");
+        let (glances, rows, _) = simulate_at(Some(1_000 * MS), 60_000 * MS, 2 * MS, MS / 10, false);
+        assert!(glances < 20 && rows == 60, "{glances} glances, {rows} rows");
+        let (glances, rows, _) = simulate_at(Some(CLOSE_NS), 6_000 * MS, 2 * MS, MS / 10, true);
+        assert_eq!((glances, rows), (0, 60));
+    }
+
+    #[test]
     fn a_fixed_cadence_lies_on_its_grid() {
         let mut cadence = Cadence::start(Some(100 * MS), START_NS);
-        (cadence.due_ns, cadence.skipped_ticks) = (START_NS + 100 * MS, 0);
+        (cadence.row_due_ns, cadence.skipped_ticks) = (START_NS + 100 * MS, 0);
         // Rollups do not come with every tick.
         cadence.note(Turn::Row, Found { is_changing: true, rollups_ns: 399 * MS }, 400 * MS, 400 * MS);
         cadence.schedule(START_NS + 103 * MS);
         assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (200 * MS, 0));
+        cadence.note(Turn::Row, Found { is_changing: true, rollups_ns: 399 * MS }, 400 * MS, 400 * MS);
         cadence.schedule(START_NS + 450 * MS);
         assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (500 * MS, 2));
         assert!(cadence.take_thinned().is_none());
