@@ -7,13 +7,13 @@ use crate::account::sharing::MemoryReading;
 use crate::linux::control::Pid;
 use crate::linux::descriptors::Descriptors;
 use crate::linux::proc::root::ProcRoot;
-use crate::linux::proc::status;
 use crate::linux::sys;
 use crate::meter::groups::Groups;
-use crate::meter::peak_figures::mark_lag_bytes;
 use crate::meter::process::{Presence, Process, Scale, read_children_of, read_thread_children};
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
+
+mod inherited;
 
 /// Descriptors kept per process: statm and children; a third (stat) for parents.
 const FILES_PER_PROCESS: u64 = 2;
@@ -412,22 +412,6 @@ impl Tree {
             self.insert(process);
             born.push(pid);
         }
-    }
-
-    /// A forked copy that is first seen some time after its fork has grown since: it inherited no more than its parent ever
-    /// had. Asked where the parent is smaller now, and has become no other program.
-    fn mark_of_smaller_parent(&mut self, copy: &Process) -> Option<u64> {
-        if !copy.stat.is_forked_copy() {
-            return None;
-        }
-        let parent = self.get(copy.parent_pid)?;
-        let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
-        if parent.programs_read() > 1 || copy.anon_at_birth_bytes <= anon_bytes + mark_lag_bytes() {
-            return None;
-        }
-        let length = self.proc.read(copy.parent_pid, "status", &mut self.buffer).ok()?;
-        let mark_bytes = status::parse(&self.buffer[..length]).peak_rss_bytes?;
-        Some(mark_bytes + mark_lag_bytes())
     }
 
     /// Kernels without lists of children: everyone whose parent is a member is one.
