@@ -109,13 +109,13 @@ summaries: ## SUMMARIES short jobs under varied options: no summary contradicts 
 	$(CARGO) build --profile $(TRUTH_PROFILE) --locked --package jobmeter-cli --package jobmeter-testkit
 	target/$(TRUTH_PROFILE:dev=debug)/jobmeter-truth summaries $(SUMMARIES)
 
-# A tenth of the mutants by default: all of them take hours. MUTANTS_SHARD=0/1 tries every one.
+# Every tenth mutant by default: all of them take hours. MUTANTS_SHARD=0/1 tries every one.
 MUTANTS_SHARD ?= 0/10
 mutants: ## do the tests of model and of the accounting notice a change? (cargo-mutants; not part of make test)
 	@command -v cargo-mutants >/dev/null || { echo "make mutants: cargo install cargo-mutants" >&2; exit 2; }
-	$(CARGO) mutants -p jobmeter-model --jobs 1 --timeout 60 --shard $(MUTANTS_SHARD) --output target/mutants-model || true
+	$(CARGO) mutants -p jobmeter-model --jobs 1 --timeout 60 --shard $(MUTANTS_SHARD) --sharding round-robin --output target/mutants-model || true
 	$(CARGO) mutants -p jobmeter-engine --file 'crates/jobmeter-engine/src/account/*.rs' --jobs 1 --timeout 120 \
-		--shard $(MUTANTS_SHARD) --output target/mutants-account -- --lib account || true
+		--shard $(MUTANTS_SHARD) --sharding round-robin --output target/mutants-account -- --lib account || true
 	@for of in model account; do \
 		for kind in caught missed timeout unviable; do \
 			printf '%s %s: ' $$of $$kind; wc -l < target/mutants-$$of/mutants.out/$$kind.txt; done; done

@@ -18,6 +18,14 @@ with open(os.path.join(sys.argv[1], 'witness-' + str(os.getpid())), 'w') as out:
 os._exit(0)
 ";
 
+/// To half a per cent; and a rank writes its file and ends after it has counted, which takes milliseconds on some file systems.
+fn equals_the_witnesses(cpu_s: f64, witnesses: &[f64]) {
+    let truth_s: f64 = witnesses.iter().sum();
+    let after_s = 0.005 * witnesses.len() as f64;
+    let (low, high) = (truth_s * 0.995, truth_s * 1.005 + after_s);
+    assert!((low..high).contains(&cpu_s), "{cpu_s} s, the witnesses counted {truth_s} s");
+}
+
 /// As `BURN`, once all ranks are measured and one of them has spent 100 mJ by the counter that is named.
 const BURN_AND_SPEND: &str = "\
 import glob, os, sys, time
@@ -182,9 +190,8 @@ fn four_ranks_of_a_real_mpirun_are_one_job() {
     let witnesses = witnessed(&room);
     let job = json(&room, &["show", "last", "--json"]);
     let cpu = job["summary"]["combined"]["cpu_ns"]["value"].as_f64().expect("CPU time") / 1e9;
-    let truth: f64 = witnesses.iter().sum();
     assert_eq!(witnesses.len(), 4);
-    assert!((cpu / truth - 1.0).abs() < 0.005, "{cpu} s, the witnesses counted {truth} s");
+    equals_the_witnesses(cpu, &witnesses);
     assert_eq!(job["summary"]["run"]["job"]["scheduler"], "open-mpi");
     assert_eq!(job["summary"]["verdict"]["text"], "all 4 ranks exited with code 0");
     assert_eq!(job["nodes"].as_array().expect("nodes").len(), 1);
@@ -219,9 +226,8 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
     let job = json(&room, &["show", "last", "--json"]);
     let cpu = job["summary"]["combined"]["cpu_ns"]["value"].as_f64().expect("CPU time") / 1e9;
     let witnesses = witnessed(&room);
-    let truth: f64 = witnesses.iter().sum();
     assert_eq!(witnesses.len(), 4);
-    assert!((cpu / truth - 1.0).abs() < 0.005, "{cpu} s, the witnesses counted {truth} s");
+    equals_the_witnesses(cpu, &witnesses);
     let nodes: Vec<&str> =
         job["nodes"].as_array().expect("nodes").iter().filter_map(|node| node["name"].as_str()).collect();
     assert_eq!(nodes, ["n1", "n2"]);
