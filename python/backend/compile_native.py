@@ -17,7 +17,9 @@ def build(target: Optional[str]) -> Tuple[str, str]:
     # What is published is a release build. Tests take the profile that the rest of them has built already.
     profile = os.environ.get("JOBMETER_PROFILE", "release")
     arguments = [os.environ.get("CARGO", "cargo"), "zigbuild" if target else "build", "--profile", profile]
-    arguments += ["--package", "jobmeter-cli", "--package", "jobmeter-python"]
+    # With the whole workspace, whose features may be more, nothing that is there is compiled again.
+    whole = ["--workspace", "--lib", "--bins"]
+    arguments += whole if profile == "dev" else ["--package", "jobmeter-cli", "--package", "jobmeter-python"]
     if target:
         arguments += ["--target", f"{target}.{OLDEST_GLIBC}"]
     # A source archive has its crates inside.
