@@ -120,7 +120,11 @@ class ProcessTracker(_Loop):
             self.start_tracking(output_file if csv_file_path is None else csv_file_path)
 
     def _read(self) -> Stats:
-        return process_stats(self.pid, self.children)
+        stats = process_stats(self.pid, self.children)
+        if stats["memory"] == 0:
+            # It has given its memory back and is about to end: a row of it would be of nothing.
+            raise ProcessLookupError(f"process {self.pid} is ending")
+        return stats
 
     def _difference(self, last: Stats, now: Stats) -> Stats:
         row = {key: value for key, value in now.items() if key != "gpu_utilized_indexes"}
