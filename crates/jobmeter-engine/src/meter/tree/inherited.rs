@@ -14,7 +14,7 @@ impl Tree {
         }
         let parent = self.get(copy.parent_pid)?;
         let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
-        if parent.programs_read() > 1 || copy.anon_at_birth_bytes <= anon_bytes + mark_lag_bytes() {
+        if parent.programs_read() > 1 || copy.anon_at_birth_bytes <= anon_bytes {
             return None;
         }
         let length = self.proc.read(copy.parent_pid, "status", &mut self.buffer).ok()?;
