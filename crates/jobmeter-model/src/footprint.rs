@@ -14,7 +14,8 @@ const JOULES_PER_KWH: f64 = 3.6e6;
 pub fn estimate(summary: &mut Summary, carbon_g_per_kwh: Option<f64>) {
     let total = |scope, metric| summary.get(scope, metric, Stat::Total).and_then(Figure::as_f64);
     let share = match (total(Scope::Combined, Metric::CpuNs), total(Scope::System, Metric::CpuNs)) {
-        (Some(job_ns), Some(machine_ns)) if machine_ns > 0.0 => Some((job_ns / machine_ns).min(1.0)),
+        // The machine counts in clock ticks: of a short job on an idle machine it may have seen less than there was, or nothing.
+        (Some(job_ns), Some(machine_ns)) if job_ns > 0.0 => Some(job_ns / machine_ns.max(job_ns)),
         _ => None,
     };
     let mut parts = Vec::new();

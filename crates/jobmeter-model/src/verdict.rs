@@ -30,8 +30,10 @@ pub fn exit_code_of(status: i32) -> i32 {
 pub struct Circumstances {
     /// We ended it because its time was up.
     pub timed_out_after_ns: Option<u64>,
-    /// OOM kills that its cgroup counted while it ran; `None` where no counter could be read.
+    /// OOM kills that its cgroup counted while it ran; `None` where that is not known.
     pub oom_kills: Option<u64>,
+    /// OOM kills on the whole machine while it ran.
+    pub machine_oom_kills: Option<u64>,
     /// The limit that was reached, where a cgroup says so.
     pub reached_limit: Option<ReachedLimit>,
 }
@@ -79,6 +81,13 @@ pub fn of_status(status: i32, circumstances: &Circumstances) -> Verdict {
             // Nobody else kills without a word: it is worth saying that this was somebody else.
             let is_known = signal == SIGKILL && circumstances.oom_kills == Some(0);
             let other = if is_known { ", not by the OOM killer" } else { "" };
+            if let (SIGKILL, None, Some(kills)) =
+                (signal, circumstances.oom_kills, circumstances.machine_oom_kills)
+            {
+                evidence.push(format!(
+                    "the OOM killer ended {kills} process(es) of this machine meanwhile; whether the job's is not known"
+                ));
+            }
             let text = format!("killed by {named}{core}{other}");
             (VerdictKind::Signaled, None, Some(signal), core_dumped, text)
         }
@@ -146,6 +155,11 @@ mod tests {
         assert_eq!(oom.text, "killed for want of memory (OOM), at the limit of 50.0 MB");
         assert!(oom.evidence[0].contains("struck 2 times") && oom.evidence[1].contains("/sys/fs/cgroup/x"));
         assert_eq!(of_status(0, &counted(1)).kind, VerdictKind::Exited, "a child was killed, not main");
+        let elsewhere = Circumstances { machine_oom_kills: Some(3), ..Circumstances::default() };
+        let killed = of_status(9, &elsewhere);
+        assert_eq!(killed.text, "killed by SIGKILL (9)", "it may have been the OOM killer, or not");
+        assert!(killed.evidence.iter().any(|line| line.contains("ended 3 process(es) of this machine")));
+        assert_eq!(of_status(15, &elsewhere).evidence.len(), 1, "the OOM killer sends SIGKILL");
         let late = Circumstances { timed_out_after_ns: Some(10_000_000_000), ..Circumstances::default() };
         assert_eq!(of_status(15, &late).kind, "timeout");
     }

@@ -230,11 +230,12 @@ fn without_a_lock_every_rank_records_and_the_merge_counts_one() {
     std::fs::set_permissions(at("lock").join(&own), std::fs::Permissions::from_mode(0o700)).expect("private");
     symlink("/etc/hostname", at("lock").join(&own).join("nodes.lock")).expect("a link");
     for name in ["link", "file", "lock"] {
-        // /run/user and /tmp would be used next: hide them, so that no folder is left for the lock.
-        let script = "mount -t tmpfs none /run/user 2>/dev/null; mount -t proc none /tmp && exec \"$@\"";
+        // /run/user and /tmp would be used next: hide their folders, so that none is left for the lock.
+        let script = "mount -t tmpfs none /run/user 2>/dev/null; mkdir -p -m 700 \"/tmp/$0\" && \
+            mount -t proc none \"/tmp/$0\" && exec \"$@\"";
         let run = |rank: &str| {
             let mut command = Command::new("unshare");
-            command.args(["--mount", "sh", "-c", script, "sh", JOBMETER, "run", "-q", "-i", "20ms"]);
+            command.args(["--mount", "sh", "-c", script, &own, JOBMETER, "run", "-q", "-i", "20ms"]);
             command.args(["--job", name, "--rank", rank, "--world", "2", "--", "sleep", "0.3"]);
             command.env("JOBMETER_STORE", at("store")).env("XDG_RUNTIME_DIR", at(name)).stdin(Stdio::null());
             command.output().expect("start unshare")

@@ -1,6 +1,6 @@
 //! What is known of the memory of a process that has ended.
 
-use super::peaks::{Huge, PAGE_BYTES, Parts, mapped_by_faults_bytes};
+use super::parts::{Huge, PAGE_BYTES, Parts, anon_by_faults_bytes, mapped_by_faults_bytes};
 
 /// The last readings of a process, and what the kernel said of it at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -10,6 +10,10 @@ pub(crate) struct LastReadings {
     /// Its mark when it was last read, and the page faults that it took afterwards.
     pub read_mark_bytes: u64,
     pub faults_after: Option<u64>,
+    /// The most anonymous memory that it can have had up to its last reading since the last full tick, and all of its page
+    /// faults since that tick.
+    pub anon_bytes: u64,
+    pub faults_since_full: Option<u64>,
     /// Mapped files and shared memory when it was last read.
     pub file_bytes: u64,
     /// Where it was a forked copy of a process that lived on.
@@ -54,6 +58,20 @@ impl LastReadings {
         self.read_mark_bytes.min(of_copy.unwrap_or(u64::MAX))
     }
 
+    /// The same of anonymous memory, huge pages apart.
+    pub(crate) fn before_anon_bytes(&self) -> u64 {
+        self.anon_bytes.min(self.read_copy_bytes.unwrap_or(u64::MAX))
+    }
+
+    /// The most anonymous memory that it had, besides what is its parent's and huge pages; also as another program, since its
+    /// faults count on.
+    fn anon_at_most_bytes(&self) -> Option<u64> {
+        let by_faults =
+            self.faults_since_full.map(|faults| self.anon_bytes.saturating_add(anon_by_faults_bytes(faults)));
+        let changed = self.copy.map(|copy| anon_by_faults_bytes(copy.faults + copy.parent_faults));
+        [by_faults, changed].into_iter().flatten().min()
+    }
+
     /// The most that it held; `None` where nothing bounds it.
     pub(crate) fn at_most(&self, huge: Huge) -> Option<Parts> {
         let by_faults = self.faults_after.map(|faults| {
@@ -79,7 +97,8 @@ impl LastReadings {
         let before_bytes = self
             .before_exec
             .map_or(0, |before| before.read_bytes.saturating_add(before.faults.saturating_mul(PAGE_BYTES)));
-        Some(Parts::of(last_program_bytes.max(before_bytes), self.file_bytes))
+        let parts = Parts::of(last_program_bytes.max(before_bytes), self.file_bytes);
+        Some(parts.with_anon(self.anon_at_most_bytes().unwrap_or(u64::MAX)))
     }
 }
 
@@ -132,9 +151,15 @@ mod tests {
             file_bytes: 7_000,
             ..LastReadings::default()
         };
-        assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536, 7_000)));
+        assert_eq!(
+            read.at_most(NO_HUGE),
+            Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536, 7_000).with_anon(100 * 4096))
+        );
         let huge = Huge { since_tick_bytes: 1, anon_since_start_bytes: 10 };
-        assert_eq!(read.at_most(huge), Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536 + 11, 7_000)));
+        assert_eq!(
+            read.at_most(huge),
+            Some(Parts::of(100 * 4096 + 7_000 + 2 * 65_536 + 11, 7_000).with_anon(100 * 4096))
+        );
     }
 
     #[test]
@@ -157,5 +182,19 @@ mod tests {
         assert_eq!(own(Some(500_000_000)), Some(100 * 4096));
         assert_eq!(own(Some(500_000_123)), Some(100 * 4096 + 123));
         assert_eq!(own(None), Some(100 * 4096 + 100 * 65_536));
+    }
+
+    #[test]
+    fn anonymous_memory_by_faults() {
+        let anon = |read: LastReadings| read.at_most(NO_HUGE).map(|most| most.anon_bytes);
+        let marked = LastReadings { final_mark_bytes: Some(9_000_000), ..LastReadings::default() };
+        assert_eq!(anon(marked), Some(9_000_000), "its faults are not known");
+        let read = LastReadings { anon_bytes: 50_000, faults_since_full: Some(10), ..marked };
+        assert_eq!(anon(read), Some(50_000 + 10 * 4096));
+        assert_eq!(anon(LastReadings { faults_since_full: Some(1 << 40), ..read }), Some(9_000_000));
+        let copy = CopyReadings { faults: 7, faults_after: 7, parent_faults: 2, rss_bytes: 0 };
+        assert_eq!(anon(LastReadings { copy: Some(copy), ..read }), Some(9 * 4096));
+        assert_eq!(read.before_anon_bytes(), 50_000);
+        assert_eq!(LastReadings { read_copy_bytes: Some(8192), ..read }.before_anon_bytes(), 8192);
     }
 }

@@ -8,6 +8,8 @@ pub(crate) mod ended;
 pub(crate) mod grade;
 pub(crate) mod ledger;
 pub(crate) mod memory;
+pub(crate) mod moments;
+pub(crate) mod parts;
 pub(crate) mod peaks;
 pub(crate) mod reading;
 pub(crate) mod sharing;

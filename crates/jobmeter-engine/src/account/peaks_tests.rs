@@ -1,3 +1,4 @@
+use super::super::moments::{MAX_MOMENTS, UpperSource};
 use super::*;
 
 const MB: u64 = 1 << 20;
@@ -203,7 +204,8 @@ fn records_that_were_lost_leave_only_faults() {
 }
 
 fn moment(certain_bytes: u64, unbounded: Option<u64>, by_faults_bytes: Option<u64>) -> Moment {
-    Moment { certain_bytes, loose: 0, loose_bytes: 0, unbounded, by_faults_bytes }
+    let with_files = Amounts { certain_bytes, loose_bytes: 0, by_faults_bytes };
+    Moment { loose: 0, unbounded, with_files, files_once: None }
 }
 
 #[test]
@@ -233,14 +235,21 @@ fn a_moment_below_another_in_all_respects_is_dropped() {
     assert_eq!(peaks.moments.0, [moment(12, None, Some(6))], "unknown is worst");
     peaks.moments.note(moment(12, Some(9), None));
     assert_eq!(peaks.moments.0.len(), 2);
-    peaks.moments.note(Moment { loose: 1, loose_bytes: 1, ..moment(1, Some(1), Some(1)) });
+    let with_files = Amounts { certain_bytes: 1, loose_bytes: 1, by_faults_bytes: Some(1) };
+    peaks.moments.note(Moment { loose: 1, with_files, ..moment(1, Some(1), Some(1)) });
     assert_eq!(peaks.moments.0.len(), 3, "less in all but the loose one");
     assert_eq!(moment(3, None, Some(1)).worse_of(&moment(2, Some(1), Some(4))), moment(3, None, Some(4)));
 }
 
 #[test]
 fn sources_have_words() {
-    let all = [UpperSource::Marks, UpperSource::LargestMark, UpperSource::Faults, UpperSource::Group];
+    let all = [
+        UpperSource::Marks,
+        UpperSource::LargestMark,
+        UpperSource::Faults,
+        UpperSource::FilesOnce,
+        UpperSource::Group,
+    ];
     for (at, source) in all.iter().enumerate() {
         assert!(
             source.text().starts_with("by ") && all[..at].iter().all(|other| other.text() != source.text())
@@ -262,7 +271,7 @@ fn files_of_those_that_ended_are_among_the_mapped_ones_too() {
     let interval = || Interval { ended: vec![worker; 4], living: vec![program(1, 10)], ..quiet() };
     peaks.take(&Interval { mapped_bytes: Some(160 * MB), ..interval() });
     assert_eq!(upper_mb(&peaks, None), Some((10 + 4 * 20 + 160, UpperSource::Marks)));
-    assert_eq!(Parts::of(5, 9), Parts { own_bytes: 0, file_bytes: 5 });
+    assert_eq!(Parts::of(5, 9), Parts { own_bytes: 0, file_bytes: 5, anon_bytes: 5 });
 }
 
 #[test]
@@ -307,4 +316,72 @@ fn without_a_count_of_huge_pages_faults_bound_nothing() {
     peaks.take(&unknown);
     assert_eq!(upper_mb(&peaks, None), None);
     assert_eq!(upper_mb(&peaks, Some(50)), Some((50, UpperSource::LargestMark)));
+}
+
+/// Two workers with 150 MB of the same shared memory and 20 MB each of their own.
+fn worker_with_files(pid: i32) -> Living {
+    Living {
+        max_anon_bytes: 20 * MB,
+        min_file_bytes: 150 * MB,
+        max_file_bytes: 150 * MB,
+        anon_bytes: 20 * MB,
+        ..program(pid, 170)
+    }
+}
+
+#[test]
+fn where_it_is_known_what_was_mapped_files_count_once() {
+    let upper = |living: Vec<Living>, ended: Vec<Ended>, files_mb: Option<u64>| {
+        let mut peaks = Peaks::default();
+        let files_bytes = files_mb.map(|mb| mb * MB);
+        peaks.take(&Interval { living, ended, files_bytes, ..quiet() });
+        upper_mb(&peaks, None)
+    };
+    let two = || vec![worker_with_files(1), worker_with_files(2)];
+    assert_eq!(upper(two(), vec![], None), Some((340, UpperSource::Marks)));
+    assert_eq!(upper(two(), vec![], Some(151)), Some((40 + 151, UpperSource::FilesOnce)));
+    assert_eq!(upper(two(), vec![], Some(9000)), Some((340, UpperSource::Marks)), "mapped, not touched");
+    let busy = Living { faults_since: 256, ..worker_with_files(1) };
+    assert_eq!(upper(vec![busy], vec![], Some(100)), Some((21 + 100, UpperSource::FilesOnce)));
+    let short = Ended { at_most: Some(Parts::of(30 * MB, 0).with_anon(2 * MB)), ..at(0, 9, None) };
+    assert_eq!(upper(two(), vec![short; 10], Some(151)), Some((40 + 20 + 151, UpperSource::FilesOnce)));
+    let loose = Ended { is_loose: true, ..short };
+    assert_eq!(upper(two(), vec![loose; 2], Some(151)), Some((40 + 4 + 151, UpperSource::FilesOnce)));
+}
+
+#[test]
+fn a_copy_has_changed_a_page_with_each_fault_at_most() {
+    let copy = Living { max_file_bytes: 100 * MB, ..copy_of(1, 2, 500, 512) };
+    assert_eq!(living_at_most(&[program(1, 500), copy], NO_HUGE).anon_bytes, 2 * MB);
+    let parent = Living { max_anon_bytes: 500 * MB, faults: 256, ..program(1, 500) };
+    assert_eq!(living_at_most(&[parent, copy], NO_HUGE).anon_bytes, 503 * MB, "the parent changed a MiB too");
+}
+
+#[test]
+fn huge_pages_count_once_for_all() {
+    let huge = Huge { since_tick_bytes: 8 * MB, anon_since_start_bytes: 30 * MB };
+    let mut peaks = Peaks::default();
+    let living = vec![worker_with_files(1), worker_with_files(2)];
+    peaks.take(&Interval { living, huge, files_bytes: Some(150 * MB), ..quiet() });
+    assert_eq!(upper_mb(&peaks, None), Some((40 + 150 + 30, UpperSource::FilesOnce)));
+}
+
+#[test]
+fn those_that_ended_unread_added_a_page_of_their_own_with_each_fault() {
+    let interval = |files_bytes| Interval {
+        ended: vec![at(0, u64::MAX, None)],
+        ended_faults: Some(512),
+        ended_before_bytes: 5 * MB,
+        ended_before_anon_bytes: MB,
+        files_bytes,
+        ..Interval::default()
+    };
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(Some(10 * MB)));
+    assert_eq!(upper_mb(&peaks, None), Some((2 + 1 + 10, UpperSource::FilesOnce)));
+    peaks.take(&Interval { ended_faults: Some(256), ..quiet() });
+    assert_eq!(upper_mb(&peaks, None), Some((14, UpperSource::FilesOnce)), "they may be of the same");
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(None));
+    assert_eq!(upper_mb(&peaks, None), Some((32 + 5, UpperSource::Faults)));
 }

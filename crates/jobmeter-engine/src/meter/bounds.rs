@@ -1,12 +1,14 @@
 //! Collects what bounds the memory peak from above: marks and faults of the living at full ticks, and of those that
 //! ended in between.
 
+mod unread;
+
 use super::Meter;
-use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::peaks::{Ended, Huge, Interval, Living, PAGE_BYTES, Parts, Peaks, is_loose};
+use crate::account::ended::LastReadings;
+use crate::account::parts::{Huge, PAGE_BYTES, Parts, is_loose};
+use crate::account::peaks::{Ended, Interval, Living, Peaks};
 use crate::linux::control::Reaped;
 use crate::linux::perf_ring::Passed;
-use crate::linux::proc::status;
 use crate::linux::proc::vmstat::{Pages, VmStat};
 use crate::linux::taskstats::{ExitRecord, ExitRecords};
 use crate::meter::Target;
@@ -17,10 +19,6 @@ const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
 /// The kernel counts mapped pages per CPU: its sum may be too low by as much.
 const MAPPED_LAG_BYTES: u64 = 1 << 20;
-
-/// A process that was forked while the tick read others has its first pages, and what it had time to touch.
-const NEWBORN_BYTES: u64 = 2 << 20;
-const SHORTEST_FAULT_NS: u64 = 250;
 
 /// An exit record that no process of the job claims is dropped after so many full ticks.
 const MAX_RECORD_AGE: u32 = 2;
@@ -160,6 +158,12 @@ impl Bounds {
         self.pages_at_start = self.vmstat.pages();
     }
 
+    /// How many processes of the whole machine the OOM killer has ended since the job began.
+    pub(crate) fn oom_kills_since_start(&mut self) -> Option<u64> {
+        let before = self.pages_at_start?.oom_kills?;
+        Some(self.vmstat.pages()?.oom_kills?.saturating_sub(before))
+    }
+
     /// At every tick: the largest single marks, and what is mapped of files.
     pub(crate) fn take_levels(&mut self, processes: &[Process]) {
         let mut file_bytes = 0;
@@ -254,7 +258,7 @@ impl Meter {
 
     /// When a living process was born that counts from then on alone.
     fn newborn_at_ns(&self, living: &Living) -> Option<u64> {
-        let follower = self.witnesses.follower.as_ref().filter(|_| !living.is_copy && !living.is_main)?;
+        let follower = self.witnesses.follower.as_ref().filter(|_| !living.is_main)?;
         follower.birth_of_leaf_ns(living.pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
     }
 
@@ -286,9 +290,12 @@ impl Meter {
         } else {
             self.bounds.read_pages(page_bytes)
         };
+        let files_bytes = self.take_files_bytes(now_ns);
+        let late_marks = self.read_late_marks(now_ns);
         let mut interval = Interval {
             huge,
             mapped_bytes,
+            files_bytes,
             ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
             has_unlisted: !self.events_are_complete(),
             has_unwaited,
@@ -310,11 +317,19 @@ impl Meter {
             } else if let Some(living) = process.living(now_ns) {
                 match (living.as_loose(), self.newborn_at_ns(&living)) {
                     (Some(loose), _) => interval.ended.push(loose),
-                    (None, Some(born_ns)) => interval.ended.push(living.born_at(born_ns, interval.huge)),
+                    (None, Some(born_ns)) => {
+                        interval.ended.push(living.born_at(born_ns, interval.huge));
+                        // What it shares with other copies counts with their parent.
+                        interval.living.push(Living { counts_from_birth: true, ..living });
+                    }
                     (None, None) => interval.living.push(living),
                 }
+            } else if let Some((_, mark)) = late_marks.iter().find(|(pid, _)| *pid == process.id.pid) {
+                let parent = self.parent_faults(process.parent_pid);
+                let readings = process.last_readings(Some(mark.bytes), Some(mark.faults), None, parent);
+                interval.push_ended(0, u64::MAX, process.is_main, readings);
             } else {
-                // It ran since its mark was read, and its faults are not among those of the ended.
+                // Its faults are not among those of the ended.
                 interval.ended.push(Ended { is_main: process.is_main, ..Ended::at_unknown_times(None) });
                 interval.ended_faults = None;
             }
@@ -340,6 +355,16 @@ impl Meter {
             interval.push_ended(fork_ns, end_ns, gone.is_some_and(|gone| gone.is_main), readings);
         }
         interval
+    }
+
+    /// What the job had mapped of files and shared memory since the last full tick, each page once, where that is known.
+    fn take_files_bytes(&mut self, now_ns: u64) -> Option<u64> {
+        let is_complete = self.events_are_complete();
+        let follower = self.witnesses.follower.as_mut()?;
+        for process in &self.tree.processes {
+            follower.check_mapped(process.id.pid, process.rss_file_bytes, now_ns);
+        }
+        follower.take_mapped_bytes().filter(|_| is_complete)
     }
 
     /// Page faults of `pid` where its memory is counted at all times of the present interval, in which a copy of it ended:
@@ -376,50 +401,6 @@ impl Meter {
         })
     }
 
-    /// What is known of a process that no tick has seen.
-    fn unseen_readings(&mut self, life: &Passed, now_ns: u64) -> LastReadings {
-        if life.end_ns == u64::MAX && life.fork_ns > 0 {
-            let age_ns = now_ns.saturating_sub(life.fork_ns);
-            let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
-            // Where it lives still its mark tells, and its page faults of what it held before an exec.
-            let read = self.read_unseen(life.pid).filter(|read| {
-                let before_bytes = read.before_exec.map_or(0, |before| before.faults * PAGE_BYTES);
-                read.final_mark_bytes.unwrap_or(u64::MAX).max(before_bytes) < newborn_bytes
-            });
-            let newborn = LastReadings { final_mark_bytes: Some(newborn_bytes), ..LastReadings::default() };
-            return read.unwrap_or(newborn);
-        }
-        let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
-        let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
-        let parent = if is_copy { self.counts_with_copies(parent_pid) } else { None };
-        LastReadings {
-            final_mark_bytes: Some(peak_rss_bytes),
-            copy: parent.map(|parent| CopyReadings {
-                faults,
-                faults_after: faults,
-                parent_faults: parent.since,
-                rss_bytes: if life.fork_ns < now_ns { parent.anon_at_least_bytes } else { 0 },
-            }),
-            // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,
-            // which outlives an exec.
-            before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec { read_bytes: 0, faults }),
-            ..LastReadings::default()
-        }
-    }
-
-    /// The mark of a process that no tick has read yet.
-    fn read_unseen(&mut self, pid: i32) -> Option<LastReadings> {
-        let (proc, buffer) = (self.tree.proc, &mut self.tree.buffer);
-        let length = proc.read(pid, "status", buffer).ok()?;
-        let mark_bytes = status::parse(&buffer[..length]).peak_rss_bytes?;
-        let faults = proc.stat(pid, buffer)?.faults();
-        Some(LastReadings {
-            final_mark_bytes: Some(mark_bytes),
-            before_exec: Some(BeforeExec { read_bytes: 0, faults }),
-            ..LastReadings::default()
-        })
-    }
-
     /// Page faults of all processes that have ended and were waited for, as of now.
     fn ended_faults_total(&mut self) -> u64 {
         let ledger = &self.counters.ledger;
@@ -446,6 +427,7 @@ impl Interval {
         };
         if at_most.is_none() {
             self.ended_before_bytes += readings.before_bytes(self.huge);
+            self.ended_before_anon_bytes += readings.before_anon_bytes();
         }
         let is_loose = at_most.is_some_and(is_loose);
         let inherited_bytes = readings.inherited_bytes();

@@ -1,7 +1,8 @@
 //! The figures of the memory peak: the best sampled sum, between the bounds that the kernel's marks prove.
 
 use super::{Meter, OUT_OF_DESCRIPTORS};
-use crate::account::peaks::{AtTheEnd, Bound, Peaks, UpperSource};
+use crate::account::moments::{AtTheEnd, Bound, UpperSource};
+use crate::account::peaks::Peaks;
 use crate::linux::sys;
 use jobmeter_model::Stat;
 use jobmeter_model::accumulate::AllFigures;

@@ -115,6 +115,7 @@ pub struct Process {
     faults_at_mark: u64,
     /// The most that ticks have read since the last full tick, and its own page faults then.
     max_rss_bytes: u64,
+    max_anon_bytes: u64,
     min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
@@ -210,6 +211,7 @@ impl Process {
             peak_rss_before_bytes: 0,
             faults_at_mark: 0,
             max_rss_bytes: 0,
+            max_anon_bytes: 0,
             min_file_bytes: u64::MAX,
             max_file_bytes: 0,
             faults_at_full: 0,
@@ -312,6 +314,7 @@ impl Process {
             self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
             self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
             self.max_rss_bytes = self.max_rss_bytes.max(self.rss_bytes);
+            self.max_anon_bytes = self.max_anon_bytes.max(self.rss_bytes.saturating_sub(self.rss_file_bytes));
             self.max_file_bytes = self.max_file_bytes.max(self.rss_file_bytes);
             if self.rss_bytes > 0 {
                 self.min_file_bytes = self.min_file_bytes.min(self.rss_file_bytes);

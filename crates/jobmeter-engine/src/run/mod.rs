@@ -8,6 +8,7 @@ pub mod fork_fresh;
 pub mod job;
 pub mod limits;
 pub mod marks;
+pub(crate) mod oom;
 pub mod plain;
 pub(crate) mod sentinel;
 pub mod session;

@@ -12,6 +12,7 @@ use crate::run::cadence::Cadence;
 use crate::run::job::{Job, Sources};
 use crate::run::limits::job_limits;
 use crate::run::marks::MarkReceiver;
+use crate::run::oom::{OomFindings, OomWatch};
 use crate::run::plain;
 use crate::run::sentinel::{Sentinel, SignalSet};
 use crate::run::spawn::{Arrived, SpawnError};
@@ -48,7 +49,7 @@ pub struct Supervisor<'job> {
     early_warnings: Vec<(WarningKind, String)>,
     membership: Membership,
     limits: Limits,
-    oom_kills_before: Option<u64>,
+    oom: OomWatch,
     wants_clock: bool,
     /// `None` once they have been opened.
     exit_records_due_ns: Option<u64>,
@@ -118,9 +119,7 @@ impl<'job> Supervisor<'job> {
         }
         let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
-        // The counters of a group that was made for the job start at 0.
-        let counts_memory = group.as_ref().is_some_and(JobGroup::counts_memory);
-        let oom_kills_before = counts_memory.then_some(0);
+        let oom = OomWatch::new(group.as_ref());
         let limits = job_limits(&membership);
         meter.set_group(group);
         let cadence = Cadence::start(job.options.interval_ns, started_ns).with_early_tick().of_own_process();
@@ -139,7 +138,7 @@ impl<'job> Supervisor<'job> {
             early_warnings,
             membership,
             limits,
-            oom_kills_before,
+            oom,
             wants_clock,
             exit_records_due_ns: Some(started_ns + EXIT_RECORDS_AFTER_NS),
             has_trimmed: false,
@@ -366,8 +365,7 @@ impl<'job> Supervisor<'job> {
             // Shorter jobs do without it: processes that end in the first moments are reaped by us, or their exit code stays
             // unknown.
             meter.open_exit_events();
-            // Where the job's own group counts no memory, the one that we are in does.
-            self.oom_kills_before = self.oom_kills_before.or_else(|| self.membership.oom_kills());
+            self.oom.begin(&self.membership, self.job.spawned.pid);
             trim::give_back_code();
             self.marks.iter().for_each(MarkReceiver::sweep);
         }
@@ -442,15 +440,16 @@ impl<'job> Supervisor<'job> {
             let text = describe_remaining(&outcome.remaining);
             self.meter.warn(WarningKind::DescendantsRemain, text);
         }
-        let group = self.meter.witnesses.group.as_ref().filter(|group| group.counts_memory());
-        let oom_kills_now = group.map_or_else(|| self.membership.oom_kills(), JobGroup::oom_kills);
-        let oom_kills =
-            oom_kills_now.zip(self.oom_kills_before).map(|(now, before)| now.saturating_sub(before));
-        let reached_limit =
-            oom_kills.filter(|kills| *kills > 0).and_then(|_| self.membership.reached_limit());
+        // Asked where it could have been the killer.
+        let was_killed = outcome.status.is_some_and(|status| status & 0x7f == libc::SIGKILL);
+        let machine_kills = was_killed.then(|| self.meter.bounds.oom_kills_since_start()).flatten();
+        let group = self.meter.witnesses.group.as_ref();
+        let OomFindings { kills, machine_kills, reached_limit } =
+            self.oom.findings(group, &self.membership, machine_kills);
         let circumstances = Circumstances {
             timed_out_after_ns: self.job.options.timeout_ns.filter(|_| outcome.timed_out),
-            oom_kills,
+            oom_kills: kills,
+            machine_oom_kills: machine_kills,
             reached_limit,
         };
         let ending = Ending {

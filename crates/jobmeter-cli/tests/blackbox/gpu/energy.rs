@@ -37,7 +37,7 @@ fn cpu_energy_goes_by_share_of_cpu_time_and_says_that_it_is_an_estimate() {
     let (package, dram) =
         (value(&summary.system, "energy_package_uj"), value(&summary.system, "energy_dram_uj"));
     assert_eq!((package, dram), (500_007.0, 40.0));
-    let share = value(&summary.combined, "cpu_ns") / value(&summary.system, "cpu_ns");
+    let share = (value(&summary.combined, "cpu_ns") / value(&summary.system, "cpu_ns")).min(1.0);
     for (key, whole) in [("energy_package_uj", package), ("energy_dram_uj", dram)] {
         let part = figure(&summary.combined, key);
         assert_eq!(part.quality, Quality::Estimate);

@@ -2,8 +2,10 @@
 //! how far the count of processes can be trusted.
 
 mod attached;
+mod mapped;
 
 use super::PerfRing;
+use super::files::MappedFiles;
 use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
 use super::remains::{EXITING, Remains, remains_of};
@@ -53,8 +55,10 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) fn new(ring: PerfRing) -> Follower {
+        let mut lives = Lives::new(ring.is_of_tree);
+        lives.files = ring.has_maps().then(MappedFiles::new);
         Follower {
-            lives: Lives::new(ring.is_of_tree),
+            lives,
             ring,
             batch: Vec::new(),
             short_events_left: MAX_SHORT_EVENTS,
@@ -152,6 +156,7 @@ impl Meter {
         self.set_process_events(opened);
         if let Some(mut follower) = self.witnesses.follower.take() {
             follower.is_blind = !self.look_back(&mut follower.lives);
+            follower.read_maps(self.tree.proc);
             self.witnesses.follower = Some(follower);
         }
     }

@@ -1,6 +1,7 @@
 //! Who lives, by the records: from fork to the exit of the last thread. Small, and dropped at the end of each
 //! life; what a record means for the meter comes back as a [`Change`].
 
+use super::files::MappedFiles;
 use super::record::{Record, What};
 use std::collections::HashMap;
 
@@ -29,6 +30,11 @@ impl Life {
     fn note_exec(&mut self, t_ns: u64) {
         self.exec_ns = Some(t_ns);
         self.programs += 1;
+    }
+
+    /// Whether no record tells of an exec at or after `t_ns`.
+    pub(super) fn is_same_program_since(&self, t_ns: u64) -> bool {
+        self.exec_ns.is_none_or(|exec_ns| exec_ns < t_ns)
     }
 
     /// It lives, and the record of its fork may still come.
@@ -84,6 +90,8 @@ pub(super) struct Lives {
     taken_until_ns: u64,
     /// See [`Lives::doubt_strangers_until`].
     listed_ns: u64,
+    /// What they map, where that is recorded.
+    pub(super) files: Option<MappedFiles>,
 }
 
 /// A process that lives this long and runs no program is no child of vfork.
@@ -149,17 +157,23 @@ impl Lives {
         self.by_pid.get_mut(&pid)
     }
 
+    pub(super) fn pids(&self) -> Vec<i32> {
+        self.by_pid.keys().copied().collect()
+    }
+
     pub(super) fn unrecorded(&self) -> impl Iterator<Item = (i32, Life)> {
         self.by_pid.iter().filter(|(_, life)| !life.is_recorded).map(|(pid, life)| (*pid, *life))
     }
 
     /// Forgets a process that no tick has sampled and none can any more.
     pub(super) fn remove(&mut self, pid: i32) -> Option<Life> {
+        self.end_files(pid);
         self.by_pid.remove(&pid)
     }
 
     /// The tree has removed a process at `now_ns`; records of it up to then are of that process and say nothing new.
     pub(super) fn let_go(&mut self, pid: i32, now_ns: u64) -> Option<Life> {
+        self.end_files(pid);
         let life = self.by_pid.remove(&pid)?;
         if life.end_ns.is_none() || life.fork_ns.is_none() {
             self.let_go.push((pid, now_ns));
@@ -176,9 +190,20 @@ impl Lives {
     pub(super) fn take(&mut self, record: &Record, is_member: impl Fn(i32) -> bool) -> Option<Change> {
         let Record { t_ns, pid, tid, what } = *record;
         if self.let_go.iter().any(|(gone, until_ns)| *gone == pid && t_ns <= *until_ns) {
+            if let (What::Mapped(mapping), Some(files)) = (&what, &mut self.files) {
+                files.note(mapping);
+            }
             return None;
         }
         match what {
+            What::Mapped(mapping) => {
+                if self.by_pid.contains_key(&pid)
+                    && let Some(files) = &mut self.files
+                {
+                    files.map(pid, &mapping);
+                }
+                None
+            }
             What::Fork { parent_pid } if pid == tid => self.fork(pid, parent_pid, t_ns),
             What::Fork { .. } => {
                 self.known(pid)?.threads += 1;
@@ -187,6 +212,7 @@ impl Lives {
             }
             What::Named { .. } | What::Exec if pid != tid => None,
             What::Exec => {
+                self.exec_files(pid);
                 let life = self.known(pid)?;
                 life.note_exec(t_ns);
                 if !life.is_recorded {
@@ -195,6 +221,9 @@ impl Lives {
                 None
             }
             What::Named { name, by_exec } => {
+                if by_exec {
+                    self.exec_files(pid);
+                }
                 let life = self.known(pid)?;
                 if by_exec {
                     life.note_exec(t_ns);
@@ -211,6 +240,7 @@ impl Lives {
                 }
                 life.end_ns = Some(t_ns);
                 let life = *life;
+                self.end_files(pid);
                 // The kernel ends the events, not the process, when it takes on rights of another user.
                 let lost_sight = life.exec_ns.is_some_and(|exec_ns| t_ns - exec_ns < SHORTEST_PROGRAM_NS);
                 self.has_doubt |= self.is_of_tree && lost_sight;
@@ -221,6 +251,28 @@ impl Lives {
                 Some(Change::UnsampledEnded { pid })
             }
         }
+    }
+
+    fn exec_files(&mut self, pid: i32) {
+        if self.by_pid.contains_key(&pid)
+            && let Some(files) = &mut self.files
+        {
+            files.exec(pid);
+        }
+    }
+
+    fn end_files(&mut self, pid: i32) {
+        if let Some(files) = &mut self.files {
+            files.end(pid);
+        }
+    }
+
+    /// The most that those who lived since the last call had mapped of files, each page counted once.
+    pub(super) fn take_mapped_bytes(&mut self) -> Option<u64> {
+        let living = self.by_pid.iter().filter(|(_, life)| life.end_ns.is_none());
+        // Where the record of its fork was not read yet, it has what its parent has.
+        let living = living.map(|(pid, life)| (*pid, life.is_unannounced().then_some(life.parent_pid)));
+        self.files.as_mut()?.take_interval(living)
     }
 
     fn known(&mut self, pid: i32) -> Option<&mut Life> {
@@ -241,6 +293,9 @@ impl Lives {
             }
             None => return None,
         };
+        if let Some(files) = &mut self.files {
+            files.fork(pid, parent_pid);
+        }
         if let Some(sampled) = self.by_pid.get_mut(&pid).filter(|life| life.is_unannounced()) {
             sampled.fork_ns = Some(t_ns);
             return None;

@@ -1,3 +1,4 @@
+use super::super::record::{FileId, Mapping};
 use super::*;
 
 const MAIN: i32 = 10;
@@ -184,4 +185,39 @@ fn listed_processes_are_followed_from_the_middle_of_their_lives() {
     let mut lives = listed();
     let told = changes(&mut lives, &[exit(150, MAIN, MAIN), fork(200, MAIN, 11)], &[MAIN, 11]);
     assert!(matches!(told[..], [Change::MemberEnded { pid: MAIN }, Change::Replaced { pid: MAIN, .. }]));
+}
+
+/// The files of a process are known from its exec on, and go with its end into the interval in which it ended.
+#[test]
+fn what_processes_map_is_followed_from_their_exec() {
+    let map = |t_ns, pid, inode, to_bytes| {
+        let file = FileId { device: (8, 1), inode };
+        Record { t_ns, pid, tid: pid, what: What::Mapped(Mapping { file, from_bytes: 0, to_bytes }) }
+    };
+    let mut lives = lives(false);
+    lives.files = Some(MappedFiles::new());
+    changes(&mut lives, &[exec(1, MAIN, "make"), map(2, MAIN, 5, 100), map(2, 999, 9, 1 << 40)], &[MAIN]);
+    assert_eq!(lives.take_mapped_bytes(), None, "what main had before its exec is not known");
+    let child = [fork(3, 11, MAIN), exec(4, 11, "cc"), map(5, 11, 5, 100), map(6, 11, 6, 40)];
+    changes(&mut lives, &child, &[MAIN]);
+    assert_eq!(lives.take_mapped_bytes(), Some(140));
+    changes(&mut lives, &[exit(40_000, 11, 11)], &[MAIN]);
+    assert_eq!(lives.take_mapped_bytes(), Some(140), "it ended in this interval");
+    assert_eq!(lives.take_mapped_bytes(), Some(100));
+    lives.let_go(MAIN, 60_000);
+    changes(&mut lives, &[map(50_000, MAIN, 7, 3)], &[]);
+    assert_eq!(lives.take_mapped_bytes(), Some(103), "a late record of a process that is gone");
+}
+
+/// A tick may find a process before the record of its fork is read.
+#[test]
+fn a_process_without_a_record_of_its_fork_has_the_files_of_its_parent() {
+    let mut lives = lives(false);
+    lives.files = Some(MappedFiles::new());
+    changes(&mut lives, &[exec(1, MAIN, "sh")], &[MAIN]);
+    lives.take_mapped_bytes();
+    lives.begin(12, None, MAIN, named("sh"), true);
+    assert_eq!(lives.take_mapped_bytes(), Some(0));
+    lives.begin(13, None, 1, named("sh"), true);
+    assert_eq!(lives.take_mapped_bytes(), None, "its parent is not known");
 }

@@ -5,13 +5,16 @@
 //! to open.
 
 mod cpu_ring;
+mod files;
 mod follow;
 mod lives;
+mod map_ring;
 mod record;
 mod remains;
 
 use crate::linux::sys;
-use cpu_ring::CpuRing;
+use cpu_ring::{CpuRing, Holds};
+use map_ring::MapRing;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -31,6 +34,8 @@ pub struct PerfRing {
     cpus: Vec<CpuRing>,
     /// An epoll of all rings. Edge-triggered, because an event whose processes are gone reports a hang-up for ever.
     wake: OwnedFd,
+    /// What processes map, where it is followed.
+    maps: Option<MapRing>,
     /// Records that are younger than the last horizon.
     waiting: Vec<Record>,
     pub(crate) lost: u64,
@@ -67,16 +72,14 @@ impl PerfRing {
         };
         let mut cpus = Vec::with_capacity(online.len());
         for cpu in online {
-            let ring = CpuRing::open(pid, *cpu).map_err(refused)?;
-            let mut interest = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: 0 };
-            // SAFETY: `interest` outlives the call.
-            sys::check(unsafe {
-                libc::epoll_ctl(wake.as_raw_fd(), libc::EPOLL_CTL_ADD, ring.as_raw_fd(), &raw mut interest)
-            })
-            .map_err(refused)?;
+            let ring = CpuRing::open(Holds::Lives, pid, *cpu).map_err(refused)?;
+            wake_by(&wake, ring.as_raw_fd()).map_err(refused)?;
             cpus.push(ring);
         }
-        Ok(PerfRing { cpus, wake, waiting: Vec::new(), lost: 0, is_of_tree: pid.is_some(), fed_by: None })
+        let is_of_tree = pid.is_some();
+        let maps = if is_of_tree { None } else { MapRing::open_machine(online) };
+        let maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&wake, fd).is_ok()));
+        Ok(PerfRing { cpus, wake, maps, waiting: Vec::new(), lost: 0, is_of_tree, fed_by: None })
     }
 
     /// Without a ring of its own: records come by [`PerfRing::feed`]. It wakes once when `source` has something to read,
@@ -87,6 +90,7 @@ impl PerfRing {
         let ring = PerfRing {
             cpus: Vec::new(),
             wake,
+            maps: None,
             waiting: Vec::new(),
             lost: 0,
             is_of_tree: false,
@@ -119,6 +123,21 @@ impl PerfRing {
         for cpu in &mut self.cpus {
             self.lost += cpu.drain(&mut self.waiting);
         }
+        let waiting = &mut self.waiting;
+        self.maps.take_if(|maps| !maps.drain(waiting));
+    }
+
+    /// Whether every mapping of a file is recorded.
+    fn has_maps(&self) -> bool {
+        self.maps.is_some()
+    }
+
+    /// What was mapped according to the records that wait, by whomever.
+    fn waiting_mappings(&self) -> impl Iterator<Item = &record::Mapping> {
+        self.waiting.iter().filter_map(|record| match &record.what {
+            What::Mapped(mapping) => Some(mapping),
+            _ => None,
+        })
     }
 
     /// Moves the records that are old enough to `out`, in the order of their times; returns the time up to which
@@ -150,6 +169,14 @@ impl PerfRing {
         // SAFETY: the kernel fills at most eight entries; it does not wait.
         while unsafe { libc::epoll_wait(self.wake.as_raw_fd(), events.as_mut_ptr(), 8, 0) } == 8 {}
     }
+}
+
+/// Makes `wake` readable when `source` becomes so.
+fn wake_by(wake: &OwnedFd, source: RawFd) -> io::Result<()> {
+    let mut interest = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: 0 };
+    // SAFETY: `interest` outlives the call.
+    sys::check(unsafe { libc::epoll_ctl(wake.as_raw_fd(), libc::EPOLL_CTL_ADD, source, &raw mut interest) })?;
+    Ok(())
 }
 
 impl AsRawFd for PerfRing {

@@ -1,12 +1,13 @@
-//! One record of the kernel's ring: a process or thread that began, was renamed, or ended.
+//! One record of the kernel's ring: a process or thread that began, was renamed, mapped a file, or ended.
 
-/// Larger than any record that we ask for.
+/// What is looked at of a record: all of it, or where a path makes it longer the beginning and the time at its end.
 pub(super) const MAX_RECORD: usize = 128;
 
 const LOST: u32 = 2;
 const COMM: u32 = 3;
 const EXIT: u32 = 4;
 const FORK: u32 = 7;
+const MMAP2: u32 = 10;
 
 /// In the header's `misc`, the half word behind the kind.
 const MISC_COMM_EXEC: u16 = 1 << 13;
@@ -29,8 +30,25 @@ pub(crate) enum What {
     Named { name: [u8; 16], by_exec: bool },
     /// By exec, and the name is not known.
     Exec,
+    /// A part of a file, or of memory that processes share.
+    Mapped(Mapping),
     /// Of one thread.
     Exit,
+}
+
+/// Which file: those that are mapped at the same time differ in this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    pub(crate) device: (u32, u32),
+    pub(crate) inode: u64,
+}
+
+/// A part of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    pub(crate) file: FileId,
+    pub(crate) from_bytes: u64,
+    pub(crate) to_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +68,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         LOST => return u64_at(bytes, 16).map_or(Parsed::Other, Parsed::Lost),
         FORK | EXIT => task(bytes, time_at, kind == FORK),
         COMM => named(bytes, time_at),
+        MMAP2 => mapped(bytes, time_at),
         _ => None,
     };
     parsed.map_or(Parsed::Other, Parsed::Record)
@@ -72,6 +91,17 @@ fn named(bytes: &[u8], time_at: usize) -> Option<Record> {
     let misc = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
     let what = What::Named { name, by_exec: misc & MISC_COMM_EXEC != 0 };
     Some(Record { t_ns: u64_at(bytes, time_at)?, pid, tid, what })
+}
+
+/// Header 8 bytes; pid, tid; address, length and offset; device, inode and its generation; the rest is not needed. Memory
+/// without a file has no inode.
+fn mapped(bytes: &[u8], time_at: usize) -> Option<Record> {
+    let (pid, tid) = (u32_at(bytes, 8)? as i32, u32_at(bytes, 12)? as i32);
+    let (length, from_bytes) = (u64_at(bytes, 24)?, u64_at(bytes, 32)?);
+    let file = FileId { device: (u32_at(bytes, 40)?, u32_at(bytes, 44)?), inode: u64_at(bytes, 48)? };
+    let mapping = Mapping { file, from_bytes, to_bytes: from_bytes.saturating_add(length) };
+    let record = Record { t_ns: u64_at(bytes, time_at)?, pid, tid, what: What::Mapped(mapping) };
+    (file.inode != 0).then_some(record)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -113,7 +143,17 @@ mod tests {
             })
         );
         assert_eq!(parse(&bytes(LOST, &[1, 0, 5, 0], &[103])), Parsed::Lost(5));
-        for whole in [fork, exit, comm] {
+        let map =
+            [12, 13, 0, 7, 4096, 0, 8192, 0, 254, 1, 77, 0, 3, 0, 5, 2, u32::from_ne_bytes(*b"/x\0\0"), 0];
+        let mapped = bytes(MMAP2, &map, &[104]);
+        let mapping =
+            Mapping { file: FileId { device: (254, 1), inode: 77 }, from_bytes: 8192, to_bytes: 8192 + 4096 };
+        let what = What::Mapped(mapping);
+        assert_eq!(parse(&mapped), Parsed::Record(Record { t_ns: 104, pid: 12, tid: 13, what }));
+        let mut without_file = map;
+        without_file[10] = 0;
+        assert_eq!(parse(&bytes(MMAP2, &without_file, &[104])), Parsed::Other);
+        for whole in [fork, exit, comm, mapped] {
             for length in 0..whole.len() {
                 parse(&whole[..length]);
             }

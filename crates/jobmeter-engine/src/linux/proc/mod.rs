@@ -1,6 +1,7 @@
 //! Probes: each reads one kernel source and returns what it said, raw and cumulative. None subtracts.
 
 pub mod io;
+pub(crate) mod maps;
 pub mod mounts;
 pub(crate) mod process_count;
 pub mod root;

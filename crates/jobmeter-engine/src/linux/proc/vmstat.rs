@@ -15,6 +15,8 @@ pub(crate) struct Pages {
     pub huge_anon: u64,
     /// The same of files and shared memory.
     pub huge_file: u64,
+    /// Processes that the OOM killer has ended since boot, in whatever group.
+    pub oom_kills: Option<u64>,
 }
 
 fn parse(text: &[u8]) -> Pages {
@@ -24,6 +26,8 @@ fn parse(text: &[u8]) -> Pages {
         if line.starts_with(b"thp_") {
             pages.huge_anon += value(b"thp_fault_alloc ") + value(b"thp_collapse_alloc ");
             pages.huge_file += value(b"thp_file_mapped ");
+        } else if line.starts_with(b"oom_kill ") {
+            pages.oom_kills = keyed(line, b"oom_kill ");
         } else if line.starts_with(b"nr_mapped") {
             pages.mapped = keyed(line, b"nr_mapped ");
         }
@@ -57,8 +61,9 @@ mod tests {
 
     #[test]
     fn the_lines_that_matter() {
-        let text = b"nr_free_pages 798000\nnr_mapped 5120\nthp_fault_alloc 111\nthp_fault_fallback 7\nthp_collapse_alloc 4\nthp_file_alloc 1\nthp_file_mapped 4255\nswap_ra 0\n";
-        assert_eq!(parse(text), Pages { mapped: Some(5120), huge_anon: 115, huge_file: 4255 });
+        let text = b"nr_free_pages 798000\nnr_mapped 5120\nthp_fault_alloc 111\nthp_fault_fallback 7\nthp_collapse_alloc 4\nthp_file_alloc 1\nthp_file_mapped 4255\noom_kill 3\nswap_ra 0\n";
+        let pages = Pages { mapped: Some(5120), huge_anon: 115, huge_file: 4255, oom_kills: Some(3) };
+        assert_eq!(parse(text), pages);
         assert_eq!(parse(b""), Pages::default());
     }
 

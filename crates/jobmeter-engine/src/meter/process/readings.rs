@@ -3,7 +3,8 @@
 use super::super::bounds::ParentFaults;
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::peaks::{Living, PAGE_BYTES, mapped_by_faults_bytes};
+use crate::account::parts::{PAGE_BYTES, mapped_by_faults_bytes};
+use crate::account::peaks::Living;
 use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
 use crate::account::sharing::MemoryReading;
 use crate::linux::proc::stat;
@@ -71,10 +72,12 @@ impl Process {
             parent_pid: self.parent_pid,
             is_main: self.is_main,
             is_copy: self.stat.is_forked_copy() && !self.is_main,
+            counts_from_birth: false,
             anon_bytes: self.rss_bytes.saturating_sub(self.rss_file_bytes),
             anon_at_birth_bytes: self.anon_at_birth_bytes,
             parent_faults_at_birth: self.parent_faults_at_birth,
             max_rss_bytes: self.max_rss_bytes,
+            max_anon_bytes: self.max_anon_bytes,
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
             mark_bytes: self.peak_rss_bytes,
@@ -102,6 +105,8 @@ impl Process {
             final_mark_bytes: mark_bytes,
             read_mark_bytes: self.peak_rss_bytes,
             faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
+            anon_bytes: self.max_anon_bytes,
+            faults_since_full: faults.map(|faults| faults.saturating_sub(self.faults_at_full)),
             copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
                 faults_after: faults.saturating_sub(self.faults_at_full),
@@ -126,6 +131,7 @@ impl Process {
     /// A full tick has bounded its memory: the next interval begins.
     pub(crate) fn begin_interval(&mut self) {
         self.max_rss_bytes = self.rss_bytes;
+        self.max_anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
         self.exec = None;

@@ -1,0 +1,85 @@
+//! The most that a process held, in parts that can be added up over processes.
+
+/// Fault-around maps up to this much of a file with one fault.
+const FAULT_AROUND_BYTES: u64 = 64 * 1024;
+/// Anonymous memory grows by one page with each fault; huge pages are counted apart.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+
+/// The most that a process held, counted in two ways. With its files: memory that counts as its own, and mapped files and
+/// shared memory that others may map as well. Without them: anonymous memory alone, for where it is known what all processes
+/// of the job had mapped of files together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub own_bytes: u64,
+    pub file_bytes: u64,
+    /// Huge pages are not in it: they are added once, for all processes.
+    pub anon_bytes: u64,
+}
+
+impl Parts {
+    /// Splits `total_bytes`; files are at most the whole. Anonymous memory may be all of it.
+    pub(crate) fn of(total_bytes: u64, file_bytes: u64) -> Parts {
+        let file_bytes = file_bytes.min(total_bytes);
+        Parts { own_bytes: total_bytes - file_bytes, file_bytes, anon_bytes: total_bytes }
+    }
+
+    /// The same where no more than `anon_bytes` can be anonymous memory.
+    pub(crate) fn with_anon(self, anon_bytes: u64) -> Parts {
+        Parts { anon_bytes: self.anon_bytes.min(anon_bytes), ..self }
+    }
+
+    pub(crate) fn add(&mut self, other: Parts) {
+        self.own_bytes = self.own_bytes.saturating_add(other.own_bytes);
+        self.file_bytes = self.file_bytes.saturating_add(other.file_bytes);
+        self.anon_bytes = self.anon_bytes.saturating_add(other.anon_bytes);
+    }
+
+    pub(crate) fn take_off(&mut self, other: Parts) {
+        self.own_bytes = self.own_bytes.saturating_sub(other.own_bytes);
+        self.file_bytes = self.file_bytes.saturating_sub(other.file_bytes);
+        self.anon_bytes = self.anon_bytes.saturating_sub(other.anon_bytes);
+    }
+
+    /// What the parts of several processes come to together, where the whole machine maps `mapped_bytes` of files.
+    pub(crate) fn together_bytes(&self, mapped_bytes: Option<u64>) -> u64 {
+        let file_bytes = self.file_bytes.min(mapped_bytes.unwrap_or(u64::MAX));
+        self.own_bytes.saturating_add(file_bytes)
+    }
+}
+
+/// What a process can have mapped with so many page faults; `huge_bytes` for huge pages meanwhile.
+pub(crate) fn mapped_by_faults_bytes(faults: u64, huge_bytes: u64) -> u64 {
+    faults.saturating_mul(FAULT_AROUND_BYTES).saturating_add(huge_bytes)
+}
+
+/// Anonymous memory that so many page faults can have added, huge pages apart.
+pub(crate) fn anon_by_faults_bytes(faults: u64) -> u64 {
+    faults.saturating_mul(PAGE_BYTES)
+}
+
+/// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.
+const LOOSE_BYTES: u64 = 1 << 20;
+
+/// Whether a bound by many faults says little beside the mark that was read.
+pub(crate) fn is_loose(at_most_bytes: u64, mark_bytes: u64) -> bool {
+    at_most_bytes > mark_bytes / 8 * 9 + LOOSE_BYTES
+}
+
+/// Huge pages that the machine gave out, each of which a single fault can have mapped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Huge {
+    /// Of all kinds, since the full tick before.
+    pub since_tick_bytes: u64,
+    /// Of anonymous memory, since the run began.
+    pub anon_since_start_bytes: u64,
+}
+
+impl Huge {
+    /// Nobody counted them.
+    pub(crate) const UNKNOWN: Huge = Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX };
+
+    /// All that any process can have got: what a forked copy changed it changed since its birth.
+    pub(crate) fn of_all_bytes(self) -> u64 {
+        self.since_tick_bytes.max(self.anon_since_start_bytes)
+    }
+}

@@ -1,0 +1,211 @@
+//! Which files the processes of the job map, by the kernel's records: the parts of files that were mapped in an interval are
+//! the most that it can have had of files and shared memory, each page counted once, whoever maps it.
+
+use super::record::{FileId, Mapping};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The smallest part of a file that has all that was mapped of it.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    from_bytes: u64,
+    to_bytes: u64,
+    /// The last interval in which a process had it.
+    interval: u64,
+}
+
+impl Part {
+    fn bytes(&self) -> u64 {
+        self.to_bytes - self.from_bytes
+    }
+}
+
+/// The files of one process: shared with the copies that it forks until one of them maps something.
+type FilesOfProcess = Arc<BTreeSet<u32>>;
+
+#[derive(Debug, Default)]
+pub(super) struct MappedFiles {
+    places: HashMap<FileId, u32>,
+    parts: Vec<Part>,
+    of_process: HashMap<i32, FilesOfProcess>,
+    interval: u64,
+    /// All that was mapped in this interval.
+    interval_bytes: u64,
+    /// A process lived in this interval whose files are not known.
+    has_unknown: bool,
+}
+
+impl MappedFiles {
+    pub(super) fn new() -> MappedFiles {
+        MappedFiles { interval: 1, ..MappedFiles::default() }
+    }
+
+    /// A process is followed from here on, which has mapped nothing yet, or all of whose mappings will be told.
+    pub(super) fn begin(&mut self, pid: i32) {
+        self.end(pid);
+        self.of_process.insert(pid, FilesOfProcess::default());
+    }
+
+    pub(super) fn fork(&mut self, pid: i32, parent_pid: i32) {
+        self.end(pid);
+        match self.of_process.get(&parent_pid).cloned() {
+            Some(files) => {
+                self.of_process.insert(pid, files);
+            }
+            None => self.has_unknown = true,
+        }
+    }
+
+    /// It has become another program: what it had mapped is gone, and known from here on.
+    pub(super) fn exec(&mut self, pid: i32) {
+        self.has_unknown |= !self.of_process.contains_key(&pid);
+        self.begin(pid);
+    }
+
+    pub(super) fn end(&mut self, pid: i32) {
+        if let Some(files) = self.of_process.remove(&pid) {
+            self.note_all(&files);
+        }
+    }
+
+    pub(super) fn map(&mut self, pid: i32, mapping: &Mapping) {
+        let place = self.note(mapping);
+        if let Some(files) = self.of_process.get_mut(&pid)
+            && !files.contains(&place)
+        {
+            Arc::make_mut(files).insert(place);
+        }
+    }
+
+    /// Somebody of the job mapped this in the present interval, or may have.
+    pub(super) fn note(&mut self, mapping: &Mapping) -> u32 {
+        let Mapping { file, from_bytes, to_bytes } = *mapping;
+        let parts = &mut self.parts;
+        let place = *self.places.entry(file).or_insert_with(|| {
+            parts.push(Part { from_bytes, to_bytes, interval: 0 });
+            (parts.len() - 1) as u32
+        });
+        let part = &mut parts[place as usize];
+        let before_bytes = if part.interval == self.interval { part.bytes() } else { 0 };
+        part.from_bytes = part.from_bytes.min(from_bytes);
+        part.to_bytes = part.to_bytes.max(to_bytes);
+        part.interval = self.interval;
+        self.interval_bytes = self.interval_bytes.saturating_add(part.bytes() - before_bytes);
+        place
+    }
+
+    fn note_all(&mut self, files: &BTreeSet<u32>) {
+        for place in files {
+            let part = &mut self.parts[*place as usize];
+            if std::mem::replace(&mut part.interval, self.interval) != self.interval {
+                self.interval_bytes = self.interval_bytes.saturating_add(part.bytes());
+            }
+        }
+    }
+
+    /// What one process can have of files and shared memory at most.
+    pub(super) fn bytes_of(&self, pid: i32) -> Option<u64> {
+        let files = self.of_process.get(&pid)?;
+        Some(files.iter().map(|place| self.parts[*place as usize].bytes()).sum())
+    }
+
+    /// All that `living` and those that ended in this interval had mapped; `None` where that is not known. The next interval
+    /// begins. Beside a process stands the one whose files it has where its own are not known.
+    pub(super) fn take_interval(&mut self, living: impl Iterator<Item = (i32, Option<i32>)>) -> Option<u64> {
+        let mut has_unknown = std::mem::take(&mut self.has_unknown);
+        for (pid, parent_pid) in living {
+            let inherited = || self.of_process.get(&parent_pid?);
+            match self.of_process.get(&pid).or_else(inherited).cloned() {
+                Some(files) => self.note_all(&files),
+                None => has_unknown = true,
+            }
+        }
+        self.interval += 1;
+        let bytes = std::mem::take(&mut self.interval_bytes);
+        (!has_unknown).then_some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part_of(inode: u64, from_bytes: u64, to_bytes: u64) -> Mapping {
+        Mapping { file: FileId { device: (8, 1), inode }, from_bytes, to_bytes }
+    }
+
+    fn files_of(pids: &[i32]) -> MappedFiles {
+        let mut files = MappedFiles::new();
+        pids.iter().for_each(|pid| files.begin(*pid));
+        files
+    }
+
+    fn take(files: &mut MappedFiles, living: &[i32]) -> Option<u64> {
+        files.take_interval(living.iter().map(|pid| (*pid, None)))
+    }
+
+    #[test]
+    fn a_file_counts_once_whoever_maps_it() {
+        let mut files = files_of(&[1, 2]);
+        files.map(1, &part_of(5, 0, 100));
+        files.map(2, &part_of(5, 50, 150));
+        files.map(2, &part_of(6, 0, 7));
+        assert_eq!((files.bytes_of(1), files.bytes_of(2), files.bytes_of(3)), (Some(150), Some(157), None));
+        assert_eq!(take(&mut files, &[1, 2]), Some(157));
+        assert_eq!(take(&mut files, &[1]), Some(150), "the other has ended or was not asked for");
+    }
+
+    #[test]
+    fn what_was_mapped_and_given_up_counts_in_its_interval() {
+        let mut files = files_of(&[1]);
+        files.map(1, &part_of(5, 0, 100));
+        files.fork(2, 1);
+        files.exec(2);
+        files.map(2, &part_of(6, 0, 40));
+        files.end(2);
+        assert_eq!(take(&mut files, &[1]), Some(140));
+        assert_eq!(take(&mut files, &[1]), Some(100));
+        files.exec(1);
+        files.map(1, &part_of(7, 0, 3));
+        assert_eq!(take(&mut files, &[1]), Some(103), "both programs ran in it");
+        assert_eq!(take(&mut files, &[1]), Some(3));
+    }
+
+    #[test]
+    fn a_copy_has_what_its_parent_had() {
+        let mut files = files_of(&[1]);
+        files.map(1, &part_of(5, 0, 100));
+        files.fork(2, 1);
+        files.map(2, &part_of(6, 0, 40));
+        assert_eq!((files.bytes_of(1), files.bytes_of(2)), (Some(100), Some(140)));
+        assert_eq!(
+            files.take_interval([(3, Some(2))].into_iter()),
+            Some(140),
+            "one that was forked a moment ago"
+        );
+        files.end(1);
+        assert_eq!(take(&mut files, &[2]), Some(140));
+        assert_eq!(take(&mut files, &[2]), Some(140));
+    }
+
+    #[test]
+    fn a_part_that_grows_counts_from_then_on() {
+        let mut files = files_of(&[1, 2]);
+        files.map(1, &part_of(5, 100, 200));
+        assert_eq!(take(&mut files, &[1]), Some(100));
+        files.map(1, &part_of(5, 0, 100));
+        files.map(2, &part_of(5, 150, 300));
+        assert_eq!(take(&mut files, &[1, 2]), Some(300));
+    }
+
+    #[test]
+    fn a_process_with_unknown_files_leaves_the_interval_unknown() {
+        let mut files = files_of(&[1]);
+        assert_eq!(take(&mut files, &[1, 9]), None);
+        files.fork(10, 9);
+        assert_eq!(take(&mut files, &[1]), None, "it came and may have gone");
+        files.exec(9);
+        assert_eq!(take(&mut files, &[1, 9]), None, "it had something before");
+        assert_eq!(take(&mut files, &[1, 9]), Some(0));
+    }
+}

@@ -1,0 +1,35 @@
+//! Records of what processes map, in rings of their own. Given up for good when one of them has overflowed: then the job maps
+//! so often that following it would cost too much.
+
+use super::cpu_ring::{CpuRing, Holds};
+use super::record::Record;
+use std::os::fd::{AsRawFd, RawFd};
+
+/// Each ring is 128 KiB of locked memory.
+const MAX_CPUS: usize = 32;
+
+pub(super) struct MapRing {
+    cpus: Vec<CpuRing>,
+}
+
+impl MapRing {
+    /// Of all processes of the machine, where that is allowed.
+    pub(super) fn open_machine(online: &[i32]) -> Option<MapRing> {
+        if online.len() > MAX_CPUS {
+            return None;
+        }
+        let cpus: Result<Vec<_>, _> =
+            online.iter().map(|cpu| CpuRing::open(Holds::Maps, None, *cpu)).collect();
+        cpus.ok().map(|cpus| MapRing { cpus })
+    }
+
+    pub(super) fn fds(&self) -> impl Iterator<Item = RawFd> {
+        self.cpus.iter().map(|cpu| cpu.as_raw_fd())
+    }
+
+    /// Takes out all records; returns whether none was lost.
+    pub(super) fn drain(&mut self, out: &mut Vec<Record>) -> bool {
+        let lost: u64 = self.cpus.iter_mut().map(|cpu| cpu.drain(out)).sum();
+        lost == 0
+    }
+}

@@ -1,0 +1,100 @@
+//! What is known of the memory of processes that a tick has not read, or not to the end.
+
+use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
+use crate::account::parts::PAGE_BYTES;
+use crate::linux::perf_ring::Passed;
+use crate::linux::proc::status;
+use crate::linux::taskstats::ExitRecord;
+use crate::meter::Meter;
+use crate::meter::process::Process;
+
+/// A process that was forked while the tick read others has its first pages, and what it had time to touch.
+const NEWBORN_BYTES: u64 = 2 << 20;
+const SHORTEST_FAULT_NS: u64 = 250;
+
+/// An exit record is made early in the exit: so many page faults may come after it.
+const FAULTS_AFTER_RECORD: u64 = 2;
+
+/// The mark of a living process, read when its turn in the tick was over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LateMark {
+    pub bytes: u64,
+    pub faults: u64,
+    is_copy: bool,
+}
+
+impl Meter {
+    /// Marks of those that ran since theirs were read: they were found while this tick read others. The other counters of
+    /// `stat` must stay in step with those of their children, so nothing else is kept.
+    pub(super) fn read_late_marks(&mut self, now_ns: u64) -> Vec<(i32, LateMark)> {
+        let is_late = |process: &&Process| !process.is_zombie() && process.living(now_ns).is_none();
+        let late: Vec<i32> =
+            self.tree.processes.iter().filter(is_late).map(|process| process.id.pid).collect();
+        late.into_iter().filter_map(|pid| Some((pid, self.read_late_mark(pid)?))).collect()
+    }
+
+    fn read_late_mark(&mut self, pid: i32) -> Option<LateMark> {
+        let (proc, buffer) = (self.tree.proc, &mut self.tree.buffer);
+        let length = proc.read(pid, "status", buffer).ok()?;
+        let bytes = status::parse(&buffer[..length]).peak_rss_bytes?;
+        let stat = proc.stat(pid, buffer)?;
+        Some(LateMark { bytes, faults: stat.faults(), is_copy: stat.is_forked_copy() })
+    }
+
+    /// What is known of a process that no tick has seen.
+    pub(super) fn unseen_readings(&mut self, life: &Passed, now_ns: u64) -> LastReadings {
+        if life.end_ns == u64::MAX && life.fork_ns > 0 {
+            // Where it lives still its mark tells, and its page faults of what it held before an exec.
+            let read = self.read_unseen(life.pid);
+            // It may have ended after the records were read. A first thread that has ended alone says nothing of the others.
+            let is_over =
+                read.is_none() && self.has_ended(life.pid) && self.bounds.exit_record(life.pid).is_some();
+            if !is_over {
+                let age_ns = now_ns.saturating_sub(life.fork_ns);
+                let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
+                let read = read.filter(|read| {
+                    let before_bytes = read.before_exec.map_or(0, |before| before.faults * PAGE_BYTES);
+                    read.final_mark_bytes.unwrap_or(u64::MAX).max(before_bytes) < newborn_bytes
+                });
+                let newborn =
+                    LastReadings { final_mark_bytes: Some(newborn_bytes), ..LastReadings::default() };
+                return read.unwrap_or(newborn);
+            }
+        }
+        let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
+        let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
+        let parent = if is_copy { self.counts_with_copies(parent_pid) } else { None };
+        LastReadings {
+            final_mark_bytes: Some(peak_rss_bytes),
+            // What a copy had from its parent took no fault of its own.
+            faults_since_full: (!is_copy).then_some(faults + FAULTS_AFTER_RECORD),
+            copy: parent.map(|parent| CopyReadings {
+                faults,
+                faults_after: faults,
+                parent_faults: parent.since,
+                rss_bytes: if life.fork_ns < now_ns { parent.anon_at_least_bytes } else { 0 },
+            }),
+            // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,
+            // which outlives an exec.
+            before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec { read_bytes: 0, faults }),
+            ..LastReadings::default()
+        }
+    }
+
+    /// Whether all threads of `pid` have ended.
+    fn has_ended(&mut self, pid: i32) -> bool {
+        let stat = self.tree.proc.stat(pid, &mut self.tree.buffer);
+        stat.is_none_or(|stat| stat.state == b'Z' && stat.threads <= 1)
+    }
+
+    /// What is known of a process that lives and that no tick has read yet.
+    fn read_unseen(&mut self, pid: i32) -> Option<LastReadings> {
+        let LateMark { bytes, faults, is_copy } = self.read_late_mark(pid)?;
+        Some(LastReadings {
+            final_mark_bytes: Some(bytes),
+            faults_since_full: (!is_copy).then_some(faults),
+            before_exec: Some(BeforeExec { read_bytes: 0, faults }),
+            ..LastReadings::default()
+        })
+    }
+}
