@@ -22,9 +22,11 @@ use std::time::Instant;
 /// A storm of events between two ticks does not make the buffer grow beyond about this.
 const PENDING_LIMIT: usize = 256 << 10;
 
-/// Rows that come faster than this go to the file together: each hand-over wakes another process. It is also what a
-/// jobmeter that is killed may lose besides the tick under way.
-const HAND_OVER_EVERY_NS: u64 = 20_000_000;
+/// Rows that come faster than this go to the file together: each hand-over wakes another process. It is a twentieth of the run
+/// so far, within bounds, and also what a jobmeter that is killed may lose besides the tick under way.
+fn hand_over_every_ns(t_ns: u64) -> u64 {
+    (t_ns / 20).clamp(20_000_000, 240_000_000)
+}
 
 #[derive(Debug)]
 enum Output {
@@ -32,7 +34,7 @@ enum Output {
     Memory(SharedBuffer),
 }
 
-/// Writes a run file: the stream of a run, one write per tick.
+/// Writes a run file: the stream of a run, at most one write per tick.
 #[derive(Debug)]
 pub struct Writer {
     output: Output,
@@ -247,7 +249,7 @@ impl Sink for Writer {
             None => self.encoder.row(t_ns, values),
         }
         let is_memory = matches!(self.output, Output::Memory(_));
-        let is_due = |at_ns: u64| t_ns >= at_ns.saturating_add(HAND_OVER_EVERY_NS);
+        let is_due = |at_ns: u64| t_ns >= at_ns.saturating_add(hand_over_every_ns(t_ns));
         if is_memory || self.handed_over_at_ns.is_none_or(is_due) {
             self.handed_over_at_ns = Some(t_ns);
             self.note_store_time(t_ns);

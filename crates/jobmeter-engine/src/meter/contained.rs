@@ -37,6 +37,13 @@ pub(crate) struct Contained {
     pub(crate) names: Vec<String>,
 }
 
+impl Contained {
+    /// Whether no container was found, nor is expected.
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty() && !self.is_looking
+    }
+}
+
 impl Meter {
     /// Podman runs in the job: its containers are looked for among the job's processes.
     pub(super) fn expect_containers_in_tree(&mut self) {

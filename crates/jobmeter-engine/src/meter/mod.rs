@@ -8,6 +8,7 @@ mod extra;
 mod fill;
 pub(crate) mod finish;
 mod groups;
+mod idle;
 pub mod layout;
 mod lives;
 mod memory;
@@ -36,6 +37,7 @@ use bounds::Bounds;
 use contained::Contained;
 use containers::Containers;
 use extra::Extras;
+use idle::Idleness;
 use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, Sink};
 use node::NodeRole;
@@ -76,6 +78,7 @@ pub struct Meter {
     pub(crate) contained: Contained,
     pub(crate) witnesses: Witnesses,
     still: Stillness,
+    idle: Idleness,
     pub(crate) counters: Counters,
     pub(crate) memory: MemoryAccount,
     pub(crate) bounds: Bounds,
@@ -133,6 +136,7 @@ impl Meter {
             contained: Contained::default(),
             witnesses: Witnesses::default(),
             still: Stillness::default(),
+            idle: Idleness::default(),
             counters: Counters::default(),
             memory: MemoryAccount::default(),
             bounds: Bounds::default(),

@@ -286,6 +286,11 @@ impl Process {
         (self.io_file, self.status_file, self.queue.file) = (None, None, None);
     }
 
+    /// Whether all its files were read after it last ran, and it has not ended.
+    pub fn is_settled(&self) -> bool {
+        !self.is_slow_old() && self.slow_at_ns != 0 && self.rss_bytes > 0
+    }
+
     /// Whether its CPU clock has not moved since it was last read, so that it cannot have changed anything itself. A clock
     /// with exactly the same value under the same pid belongs to the same process.
     pub fn is_idle(&self) -> bool {

@@ -10,7 +10,7 @@ use jobmeter_model::metric::{Metric, Scope};
 use std::sync::atomic::Ordering;
 
 /// The machine is read at most this often: its files cost more than the job's, and its counters move in ticks of 10 ms.
-const SYSTEM_PERIOD_NS: u64 = 240_000_000;
+const SYSTEM_PERIOD_NS: u64 = 480_000_000;
 /// For a program that asks for readings: its rows of a tenth of a second are all to hold the machine.
 const SYSTEM_PERIOD_OFTEN_NS: u64 = 90_000_000;
 
@@ -64,6 +64,9 @@ impl Meter {
             return self.tick_at(sys::monotonic_ns(), Depth::Usual);
         }
         let now_ns = sys::monotonic_ns();
+        if self.is_idle(now_ns) {
+            return self.levels.stay();
+        }
         self.accounted(|meter| {
             meter.read_job(now_ns, Depth::Usual);
             if may_publish && meter.levels.is_new_maximum() {
@@ -131,7 +134,10 @@ impl Meter {
         }
         self.complete_first_tick();
         self.accounted(|meter| {
-            meter.read_job(now_ns, depth);
+            match depth == Depth::Usual && meter.is_idle(now_ns) {
+                true => meter.levels.stay(),
+                false => meter.read_job(now_ns, depth),
+            }
             meter.read_machine_and_publish(now_ns, depth);
         });
     }
@@ -239,6 +245,7 @@ impl Meter {
         for process in &mut self.tree.processes {
             process.remember_waited(scale);
         }
+        self.note_idleness(now_ns);
     }
 
     fn read_machine_and_publish(&mut self, now_ns: u64, depth: Depth) {

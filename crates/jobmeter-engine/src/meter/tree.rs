@@ -262,8 +262,7 @@ impl Tree {
                 breathe();
             }
             let is_turn = index % IDLE_ROUNDS == round;
-            let is_settled = !process.is_slow_old() && process.slow_at_ns != 0 && process.rss_bytes > 0;
-            if is_settled && !is_turn && (is_still || process.is_idle()) {
+            if process.is_settled() && !is_turn && (is_still || process.is_idle()) {
                 kept_files += process.kept_files();
                 continue;
             }

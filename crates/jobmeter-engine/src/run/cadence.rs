@@ -10,11 +10,10 @@ const COARSEST_NS: u64 = 1_000_000_000;
 const ADAPTIVE_PART: u64 = 20;
 /// Between rows a changing job is looked at so often, where the budget allows it.
 const LOOK_NS: u64 = 20_000_000;
-/// The adaptive cadence may take this part of one core, from `FREE_NS` on.
+/// The adaptive cadence may take this part of one core, the start included.
 const ADAPTIVE_SHARE: u64 = 100;
 /// Where more than that was spent already, by one expensive look at who shares memory, cheap ticks go on with this part.
 const DEBT_SHARE: u64 = 400;
-const FREE_NS: u64 = 20_000_000;
 /// However expensive a tick is, the next comes when this part of the time elapsed has passed again, so that short jobs
 /// have a few; unless one alone takes more than `MOST_SHARE` of a core.
 const SPARSE_PART: u64 = 2;
@@ -56,9 +55,8 @@ pub(crate) struct Cadence {
     look_ns: u64,
     /// Smoothed CPU cost of a tick.
     cost_ns: u64,
-    /// CPU time so far, and the part of it that was spent before the budget began.
+    /// CPU time so far.
     spent_ns: u64,
-    free_ns: u64,
     /// The whole process is the meter: all of its CPU time counts against the budget.
     is_own_process: bool,
     pub late_ticks: u64,
@@ -78,7 +76,6 @@ impl Cadence {
             look_ns: LOOK_NS,
             cost_ns: 0,
             spent_ns: 0,
-            free_ns: 0,
             is_own_process: false,
             late_ticks: 0,
             skipped_ticks: 0,
@@ -174,11 +171,7 @@ impl Cadence {
     /// How long it is until the CPU time of the meter, with one more tick, is the share that it may take.
     fn affordable_in_ns(&mut self, now_ns: u64) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.started_ns);
-        if elapsed_ns < FREE_NS {
-            self.free_ns = self.spent_ns;
-            return 0;
-        }
-        let budget_ns = (self.spent_ns - self.free_ns + self.cost_ns) * ADAPTIVE_SHARE;
+        let budget_ns = (self.spent_ns + self.cost_ns) * ADAPTIVE_SHARE;
         budget_ns.saturating_sub(elapsed_ns).min(self.cost_ns * DEBT_SHARE)
     }
 

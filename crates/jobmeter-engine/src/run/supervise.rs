@@ -365,6 +365,7 @@ impl<'job> Supervisor<'job> {
             // Shorter jobs do without it: processes that end in the first moments are reaped by us, or their exit code stays
             // unknown.
             meter.open_exit_events();
+            meter.open_maps();
             self.oom.begin(&self.membership, self.job.spawned.pid);
             trim::give_back_code();
             self.marks.iter().for_each(MarkReceiver::sweep);

@@ -33,6 +33,11 @@ impl Membership {
             .unwrap_or_else(|| Membership::by_mounts(&groups, &mounts_of(root, pid), root))
     }
 
+    /// Of `pid`, where it is in other groups than we are.
+    pub(crate) fn read_elsewhere(root: &Path, pid: &str) -> Option<Membership> {
+        (groups_of(root, pid) != groups_of(root, "self")).then(|| Membership::read(root, pid))
+    }
+
     /// Where nearly every machine mounts them; `None` when one of the groups is not found there. The mount table
     /// costs as much as all the rest.
     fn at_usual_places(groups: &str, root: &Path) -> Option<Membership> {

@@ -5,7 +5,6 @@ mod attached;
 mod mapped;
 
 use super::PerfRing;
-use super::files::MappedFiles;
 use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
 use super::remains::{EXITING, Remains, remains_of};
@@ -55,10 +54,8 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) fn new(ring: PerfRing) -> Follower {
-        let mut lives = Lives::new(ring.is_of_tree);
-        lives.files = ring.has_maps().then(MappedFiles::new);
         Follower {
-            lives,
+            lives: Lives::new(ring.is_of_tree),
             ring,
             batch: Vec::new(),
             short_events_left: MAX_SHORT_EVENTS,
@@ -156,7 +153,6 @@ impl Meter {
         self.set_process_events(opened);
         if let Some(mut follower) = self.witnesses.follower.take() {
             follower.is_blind = !self.look_back(&mut follower.lives);
-            follower.read_maps(self.tree.proc);
             self.witnesses.follower = Some(follower);
         }
     }

@@ -5,7 +5,7 @@ use super::cpu_ring::{CpuRing, Holds};
 use super::record::Record;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Each ring is 128 KiB of locked memory.
+/// Each ring is 64 KiB of locked memory.
 const MAX_CPUS: usize = 32;
 
 pub(super) struct MapRing {

@@ -77,9 +77,7 @@ impl PerfRing {
             cpus.push(ring);
         }
         let is_of_tree = pid.is_some();
-        let maps = if is_of_tree { None } else { MapRing::open_machine(online) };
-        let maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&wake, fd).is_ok()));
-        Ok(PerfRing { cpus, wake, maps, waiting: Vec::new(), lost: 0, is_of_tree, fed_by: None })
+        Ok(PerfRing { cpus, wake, maps: None, waiting: Vec::new(), lost: 0, is_of_tree, fed_by: None })
     }
 
     /// Without a ring of its own: records come by [`PerfRing::feed`]. It wakes once when `source` has something to read,
@@ -125,6 +123,16 @@ impl PerfRing {
         }
         let waiting = &mut self.waiting;
         self.maps.take_if(|maps| !maps.drain(waiting));
+    }
+
+    /// From now on mappings of files are recorded too, where whole CPUs are watched; returns whether they are. Not done at the
+    /// start, which it would make slower.
+    fn open_maps(&mut self) -> bool {
+        if !self.is_of_tree && !self.is_fed() {
+            let maps = MapRing::open_machine(crate::linux::cpus::online());
+            self.maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
+        }
+        self.has_maps()
     }
 
     /// Whether every mapping of a file is recorded.

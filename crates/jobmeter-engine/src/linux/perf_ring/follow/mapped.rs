@@ -1,11 +1,16 @@
 //! What the job has mapped of files and shared memory, by the records of the ring.
 
 use super::Follower;
+use crate::linux::perf_ring::files::MappedFiles;
 use crate::linux::perf_ring::record::{FileId, Mapping};
 use crate::linux::proc::maps;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::sys;
+use crate::meter::Meter;
 use std::os::fd::AsRawFd;
+
+/// The mappings of more processes than this are not read, each of which takes some 50 µs.
+const MOST_READ: usize = 64;
 
 impl Follower {
     /// The most that the job had mapped of files and shared memory since the last call, each page counted once; `None` where
@@ -36,10 +41,14 @@ impl Follower {
         }
     }
 
-    /// Takes over what those have mapped that were there before their records. Whatever they map meanwhile is in the ring.
-    pub(super) fn read_maps(&mut self, proc: ProcRoot) {
-        for pid in self.lives.pids() {
-            let Some(files) = &mut self.lives.files else { return };
+    /// From now on follows what the job maps. What was mapped before is read; whatever is mapped meanwhile is in the ring.
+    pub(crate) fn open_maps(&mut self, proc: ProcRoot) {
+        let pids = self.lives.pids();
+        if pids.len() > MOST_READ || !self.ring.open_maps() {
+            return;
+        }
+        let mut files = MappedFiles::new();
+        for pid in pids {
             let text = proc.open(pid, "maps").and_then(|file| sys::pread_to_end(file.as_raw_fd()));
             let Ok(text) = text else { continue };
             files.exec(pid);
@@ -47,6 +56,16 @@ impl Follower {
                 let maps::FilePart { device, inode, from_bytes, to_bytes } = part;
                 files.map(pid, &Mapping { file: FileId { device, inode }, from_bytes, to_bytes });
             }
+        }
+        self.lives.files = Some(files);
+    }
+}
+
+impl Meter {
+    /// See [`Follower::open_maps`].
+    pub(crate) fn open_maps(&mut self) {
+        if let Some(follower) = &mut self.witnesses.follower {
+            follower.open_maps(self.tree.proc);
         }
     }
 }
