@@ -192,6 +192,9 @@ fn options(mode: Mode, verb: &str) -> Vec<&'static str> {
     if !mode.with_group && verb == "run" {
         options.push("--no-cgroup");
     }
+    if mode.follows && verb == "run" {
+        options.push("--follow");
+    }
     options
 }
 

@@ -5,6 +5,7 @@ mod attached;
 mod mapped;
 
 use super::PerfRing;
+use super::files::MappedFiles;
 use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
 use super::remains::{EXITING, Remains, remains_of};
@@ -54,8 +55,10 @@ pub(crate) struct Follower {
 
 impl Follower {
     pub(crate) fn new(ring: PerfRing) -> Follower {
+        let mut lives = Lives::new(ring.is_of_tree);
+        lives.files = ring.has_maps().then(MappedFiles::new);
         Follower {
-            lives: Lives::new(ring.is_of_tree),
+            lives,
             ring,
             batch: Vec::new(),
             short_events_left: MAX_SHORT_EVENTS,

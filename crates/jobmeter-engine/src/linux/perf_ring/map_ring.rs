@@ -13,13 +13,13 @@ pub(super) struct MapRing {
 }
 
 impl MapRing {
-    /// Of all processes of the machine, where that is allowed.
-    pub(super) fn open_machine(online: &[i32]) -> Option<MapRing> {
+    /// Of all processes of the machine, or of `pid` and all that it will fork, where that is allowed.
+    pub(super) fn open(online: &[i32], pid: Option<i32>) -> Option<MapRing> {
         if online.len() > MAX_CPUS {
             return None;
         }
         let cpus: Result<Vec<_>, _> =
-            online.iter().map(|cpu| CpuRing::open(Holds::Maps, None, *cpu)).collect();
+            online.iter().map(|cpu| CpuRing::open(Holds::Maps, pid, *cpu)).collect();
         cpus.ok().map(|cpus| MapRing { cpus })
     }
 

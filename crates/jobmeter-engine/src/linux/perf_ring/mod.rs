@@ -77,7 +77,10 @@ impl PerfRing {
             cpus.push(ring);
         }
         let is_of_tree = pid.is_some();
-        Ok(PerfRing { cpus, wake, maps: None, waiting: Vec::new(), lost: 0, is_of_tree, fed_by: None })
+        // Before its exec, so that nothing is missed. The job waits for the events anyway.
+        let maps = pid.and_then(|pid| MapRing::open(online, Some(pid)));
+        let maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&wake, fd).is_ok()));
+        Ok(PerfRing { cpus, wake, maps, waiting: Vec::new(), lost: 0, is_of_tree, fed_by: None })
     }
 
     /// Without a ring of its own: records come by [`PerfRing::feed`]. It wakes once when `source` has something to read,
@@ -129,10 +132,10 @@ impl PerfRing {
     /// start, which it would make slower.
     fn open_maps(&mut self) -> bool {
         if !self.is_of_tree && !self.is_fed() {
-            let maps = MapRing::open_machine(crate::linux::cpus::online());
+            let maps = MapRing::open(crate::linux::cpus::online(), None);
             self.maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
         }
-        self.has_maps()
+        !self.is_of_tree && self.has_maps()
     }
 
     /// Whether every mapping of a file is recorded.
