@@ -3,7 +3,7 @@
 //! `union_bytes` is what a workload holds on purpose. Every process needs a little more to exist (program, C
 //! library, stack: `BASE` at most, most of it shared), so the truth lies between union and union + BASE.
 
-use crate::help::{Room, Run, figure, value};
+use crate::help::{Room, Run, figure, not_here, value};
 use jobmeter_model::{Figure, Number};
 
 const BASE: f64 = 6e6;
@@ -214,4 +214,22 @@ fn bytes_read_and_written_are_counted_once() {
         let read = value(combined, "read_chars_bytes");
         assert!((80e6..81e6).contains(&read), "{read}");
     }
+}
+
+/// Thirty small programs map the same C library: it is in memory once, and the bound counts it once.
+#[test]
+fn a_file_that_many_map_counts_once() {
+    let room = Room::new("mapped-once");
+    let script = "sleep 0.2; for number in $(seq 30); do sleep 0.5 & done; wait";
+    let run = room.run(&["--follow"], &["sh", "-c", script]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let followed = run.summary().sources.iter().any(|source| source.name == "perf_ring" && source.used);
+    if !followed {
+        return not_here("perf events are refused");
+    }
+    let (peak, sum) = (peak(&run), value(&run.summary().combined, "rss_sum_bytes_max"));
+    let upper = peak.upper.map(Number::as_f64).expect("a bound");
+    assert!(sum > 30.0 * MB, "each shows the library as its own: {sum}");
+    assert!(upper < 24.0 * MB, "{upper} of {sum}: {peak:?}");
+    assert!(peak.reason.as_deref().is_some_and(|reason| reason.contains("counted once")), "{peak:?}");
 }

@@ -206,7 +206,7 @@ impl Meter {
             let page_bytes = self.tree.scale.page_bytes;
             let huge = if is_told { Huge::UNKNOWN } else { self.bounds.read_pages(page_bytes).0 };
             let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
-            let programs = self.witnesses.follower.as_ref().and_then(|follower| follower.main_programs());
+            let programs = self.witnesses.follower.as_ref().and_then(|follower| follower.main_programs);
             // Of a program that was never read only `wait` tells: its mark outlives an exec.
             let are_all_read = programs.is_none_or(|programs| programs <= gone.programs_read());
             let at_most = at_most.filter(|_| are_all_read);
@@ -243,7 +243,8 @@ impl Meter {
         let passed =
             self.witnesses.follower.as_mut().map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
         if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
-            // Since the full tick before, nobody did anything.
+            // Since the full tick before, nobody did anything, nor mapped a file.
+            self.take_files_bytes(now_ns);
             return;
         }
         let interval = self.interval(now_ns, &passed);

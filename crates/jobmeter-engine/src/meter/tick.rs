@@ -87,6 +87,12 @@ impl Meter {
         self.tick_at(now_ns, Depth::Boundary);
     }
 
+    /// Reads every counter of the job, without a row.
+    pub(crate) fn read_whole_job(&mut self) {
+        let now_ns = sys::monotonic_ns();
+        self.accounted(|meter| meter.read_job(now_ns, Depth::Boundary));
+    }
+
     /// The last tick: everything is read once more, the machine included.
     pub fn last_tick(&mut self) {
         self.last_tick_with(|| {});

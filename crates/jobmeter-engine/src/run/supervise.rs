@@ -365,13 +365,15 @@ impl<'job> Supervisor<'job> {
             // Shorter jobs do without it: processes that end in the first moments are reaped by us, or their exit code stays
             // unknown.
             meter.open_exit_events();
-            meter.open_maps();
             self.oom.begin(&self.membership, self.job.spawned.pid);
             trim::give_back_code();
             self.marks.iter().for_each(MarkReceiver::sweep);
         }
         meter.set_interval_ns(self.cadence.interval_ns());
         let ticked = self.cadence.run_if_due(|turn| meter.take_turn(turn));
+        if ticked && self.has_trimmed {
+            meter.open_maps_if_due();
+        }
         if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {
             self.wants_clock = false;
             meter.open_inherited_clocks();

@@ -17,11 +17,11 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// Data pages per CPU, a power of two: some 800 records of lives, or 500 of maps.
+    /// Data pages per CPU, a power of two: some 800 records of lives, or 2,000 of maps.
     fn data_pages(self) -> usize {
         match self {
             Holds::Lives => 8,
-            Holds::Maps => 16,
+            Holds::Maps => 64,
         }
     }
 

@@ -50,7 +50,9 @@ pub(crate) struct Follower {
     /// The count of lost records at the last sweep for processes that are gone.
     swept_lost: u64,
     /// Programs that main has run, once it is gone.
-    main_programs: Option<u32>,
+    pub(crate) main_programs: Option<u32>,
+    /// Mappings are followed from this time of the run on.
+    maps_due_ns: u64,
 }
 
 impl Follower {
@@ -70,6 +72,7 @@ impl Follower {
             has_warned: false,
             swept_lost: 0,
             main_programs: None,
+            maps_due_ns: 0,
         }
     }
 
@@ -85,11 +88,6 @@ impl Follower {
     /// Whether the ring had records of every process since the job began.
     pub(crate) fn is_complete(&self) -> bool {
         self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
-    }
-
-    /// Programs that main has run, by its records, once it is gone.
-    pub(crate) fn main_programs(&self) -> Option<u32> {
-        self.main_programs
     }
 
     /// Whether some that ended unsampled were not waited for when this was last looked at.

@@ -1,11 +1,11 @@
-//! Records of what processes map, in rings of their own. Given up for good when one of them has overflowed: then the job maps
-//! so often that following it would cost too much.
+//! Records of what processes map, in rings of their own. Given up when one of them has overflowed, so that a job which maps all
+//! the time is not followed at any price.
 
 use super::cpu_ring::{CpuRing, Holds};
 use super::record::Record;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Each ring is 64 KiB of locked memory.
+/// Each ring is 256 KiB of locked memory.
 const MAX_CPUS: usize = 32;
 
 pub(super) struct MapRing {

@@ -41,11 +41,17 @@ impl Follower {
         }
     }
 
-    /// From now on follows what the job maps. What was mapped before is read; whatever is mapped meanwhile is in the ring.
-    pub(crate) fn open_maps(&mut self, proc: ProcRoot) {
+    /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whether it has begun.
+    /// What was mapped before is read; whatever is mapped meanwhile is in the ring.
+    pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64) -> bool {
+        if self.ring.has_maps() || elapsed_ns < self.maps_due_ns {
+            return false;
+        }
+        // Where the ring has overflowed, it is tried again when as much time has passed once more.
+        self.maps_due_ns = elapsed_ns * 2;
         let pids = self.lives.pids();
         if pids.len() > MOST_READ || !self.ring.open_maps() {
-            return;
+            return false;
         }
         let mut files = MappedFiles::new();
         for pid in pids {
@@ -58,14 +64,18 @@ impl Follower {
             }
         }
         self.lives.files = Some(files);
+        true
     }
 }
 
 impl Meter {
-    /// See [`Follower::open_maps`].
-    pub(crate) fn open_maps(&mut self) {
-        if let Some(follower) = &mut self.witnesses.follower {
-            follower.open_maps(self.tree.proc);
+    /// See [`Follower::open_maps_if_due`]. The next interval begins with it: what was given up before is not known.
+    pub(crate) fn open_maps_if_due(&mut self) {
+        let elapsed_ns = self.elapsed_ns();
+        let proc = self.tree.proc;
+        let follower = self.witnesses.follower.as_mut();
+        if follower.is_some_and(|follower| follower.open_maps_if_due(proc, elapsed_ns)) {
+            self.read_whole_job();
         }
     }
 }
