@@ -64,7 +64,8 @@ pub(crate) struct RunArgs {
     /// Use no perf events: processes that live between two ticks are then not told one by one
     #[arg(long, help_heading = "Measuring")]
     no_perf: bool,
-    /// Tell every process also without the privilege to watch whole CPUs; the job may start 30 ms later
+    /// Tell every process, and bound memory more closely, also without the privilege to watch whole CPUs; the job may start
+    /// 30 ms later
     #[arg(long, conflicts_with = "no_perf", help_heading = "Measuring")]
     follow: bool,
     #[command(flatten)]

@@ -77,9 +77,4 @@ pub(crate) struct Huge {
 impl Huge {
     /// Nobody counted them.
     pub(crate) const UNKNOWN: Huge = Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX };
-
-    /// All that any process can have got: what a forked copy changed it changed since its birth.
-    pub(crate) fn of_all_bytes(self) -> u64 {
-        self.since_tick_bytes.max(self.anon_since_start_bytes)
-    }
 }

@@ -121,6 +121,18 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
+    /// Huge pages that any of the processes can have got besides what ticks have seen. What a forked copy changed, and what a
+    /// process had that ended unread, it may have got since its birth.
+    fn huge_once_bytes(&self) -> u64 {
+        let since_birth = self.has_unlisted
+            || self.living.iter().any(|process| process.is_copy)
+            || self.ended.iter().any(|ended| ended.at_most.is_none() || ended.inherited_bytes > 0);
+        match since_birth {
+            true => self.huge.since_tick_bytes.max(self.huge.anon_since_start_bytes),
+            false => self.huge.since_tick_bytes,
+        }
+    }
+
     /// The same without main. What copies of it have from it then counts once, for all of them.
     pub(crate) fn without_main(mut self) -> Interval {
         self.living.retain(|process| !process.is_main);
@@ -163,7 +175,7 @@ impl Peaks {
         let living = living_at_most(&interval.living, interval.huge);
         let plus = |bytes: Option<u64>, more_bytes: u64| bytes.map(|bytes| bytes.saturating_add(more_bytes));
         // What nobody else maps: huge pages that any of them got, and files.
-        let once_bytes = plus(interval.files_bytes, interval.huge.of_all_bytes());
+        let once_bytes = plus(interval.files_bytes, interval.huge_once_bytes());
         for alive in together(&interval.ended) {
             let mut parts = alive.parts;
             parts.add(living);

@@ -360,10 +360,23 @@ fn a_copy_has_changed_a_page_with_each_fault_at_most() {
 #[test]
 fn huge_pages_count_once_for_all() {
     let huge = Huge { since_tick_bytes: 8 * MB, anon_since_start_bytes: 30 * MB };
-    let mut peaks = Peaks::default();
-    let living = vec![worker_with_files(1), worker_with_files(2)];
-    peaks.take(&Interval { living, huge, files_bytes: Some(150 * MB), ..quiet() });
-    assert_eq!(upper_mb(&peaks, None), Some((40 + 150 + 30, UpperSource::FilesOnce)));
+    let upper = |living: Vec<Living>, ended: Vec<Ended>| {
+        let mut peaks = Peaks::default();
+        peaks.take(&Interval { living, ended, huge, files_bytes: Some(150 * MB), ..quiet() });
+        upper_mb(&peaks, None)
+    };
+    let two = || vec![worker_with_files(1), worker_with_files(2)];
+    assert_eq!(upper(two(), vec![]), Some((40 + 150 + 8, UpperSource::FilesOnce)));
+    let copy = Living { max_file_bytes: 150 * MB, ..copy_of(1, 3, 170, 0) };
+    let with_copy = vec![worker_with_files(1), worker_with_files(2), copy];
+    let changed_mb = 170 - 20;
+    assert_eq!(
+        upper(with_copy, vec![]),
+        Some((40 + changed_mb + 150 + 30, UpperSource::FilesOnce)),
+        "its own may be as old as it is"
+    );
+    let unread = at(0, 9, None);
+    assert_eq!(upper(two(), vec![unread]), Some((40 + 150 + 30, UpperSource::FilesOnce)));
 }
 
 #[test]

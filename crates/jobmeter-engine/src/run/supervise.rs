@@ -116,6 +116,9 @@ impl<'job> Supervisor<'job> {
         if job.options.use_perf {
             // Meanwhile the child is loading its program: it has no children yet.
             meter.open_process_events();
+            if job.options.follow {
+                meter.open_exit_events();
+            }
         }
         let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
