@@ -326,8 +326,7 @@ impl Meter {
                     (None, None) => interval.living.push(living),
                 }
             } else if let Some((_, mark)) = late_marks.iter().find(|(pid, _)| *pid == process.id.pid) {
-                let parent = self.parent_faults(process.parent_pid);
-                let readings = process.last_readings(Some(mark.bytes), Some(mark.faults), None, parent);
+                let readings = mark.of(process, self.parent_faults(process.parent_pid));
                 interval.push_ended(0, u64::MAX, process.is_main, readings);
             } else {
                 // Its faults are not among those of the ended.

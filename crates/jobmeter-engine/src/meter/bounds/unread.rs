@@ -1,8 +1,10 @@
 //! What is known of the memory of processes that a tick has not read, or not to the end.
 
+use super::ParentFaults;
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::parts::PAGE_BYTES;
 use crate::linux::perf_ring::Passed;
+use crate::linux::proc::stat::Stat;
 use crate::linux::proc::status;
 use crate::linux::taskstats::ExitRecord;
 use crate::meter::Meter;
@@ -19,26 +21,59 @@ const FAULTS_AFTER_RECORD: u64 = 2;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LateMark {
     pub bytes: u64,
-    pub faults: u64,
-    is_copy: bool,
+    /// Read after it.
+    pub stat: Stat,
+}
+
+impl LateMark {
+    /// What it tells of a process that was a forked copy when it was last read, or was never read.
+    fn alone(&self) -> LastReadings {
+        let faults = self.stat.faults();
+        LastReadings {
+            final_mark_bytes: Some(self.bytes),
+            // What a copy had from its parent took no fault of its own.
+            faults_since_full: (!self.stat.is_forked_copy()).then_some(faults),
+            before_exec: Some(BeforeExec { read_bytes: 0, faults }),
+            ..LastReadings::default()
+        }
+    }
+
+    /// What it tells of `process`; `parent` as in [`Process::last_readings`].
+    pub(super) fn of(&self, process: &Process, parent: Option<ParentFaults>) -> LastReadings {
+        match process.stat.is_forked_copy() && !self.stat.is_forked_copy() {
+            true => self.alone(),
+            false => process.last_readings(Some(self.bytes), Some(self.stat.faults()), None, parent),
+        }
+    }
 }
 
 impl Meter {
-    /// Marks of those that ran since theirs were read: they were found while this tick read others. The other counters of
-    /// `stat` must stay in step with those of their children, so nothing else is kept.
+    /// Marks of those that ran since theirs were read: they were found while this tick read others. A program that has become
+    /// another one has none: its mark does not tell of what it held before. The other counters of `stat` must stay in step
+    /// with those of their children, so nothing else is kept.
     pub(super) fn read_late_marks(&mut self, now_ns: u64) -> Vec<(i32, LateMark)> {
         let is_late = |process: &&Process| !process.is_zombie() && process.living(now_ns).is_none();
-        let late: Vec<i32> =
-            self.tree.processes.iter().filter(is_late).map(|process| process.id.pid).collect();
-        late.into_iter().filter_map(|pid| Some((pid, self.read_late_mark(pid)?))).collect()
+        let late: Vec<(i32, Stat)> = self
+            .tree
+            .processes
+            .iter()
+            .filter(is_late)
+            .map(|process| (process.id.pid, process.stat))
+            .collect();
+        late.into_iter()
+            .filter_map(|(pid, before)| {
+                let is_bound =
+                    |mark: &LateMark| before.is_forked_copy() || !mark.stat.has_execed_since(&before);
+                Some((pid, self.read_late_mark(pid).filter(is_bound)?))
+            })
+            .collect()
     }
 
     fn read_late_mark(&mut self, pid: i32) -> Option<LateMark> {
         let (proc, buffer) = (self.tree.proc, &mut self.tree.buffer);
         let length = proc.read(pid, "status", buffer).ok()?;
         let bytes = status::parse(&buffer[..length]).peak_rss_bytes?;
-        let stat = proc.stat(pid, buffer)?;
-        Some(LateMark { bytes, faults: stat.faults(), is_copy: stat.is_forked_copy() })
+        Some(LateMark { bytes, stat: proc.stat(pid, buffer)? })
     }
 
     /// What is known of a process that no tick has seen.
@@ -89,12 +124,6 @@ impl Meter {
 
     /// What is known of a process that lives and that no tick has read yet.
     fn read_unseen(&mut self, pid: i32) -> Option<LastReadings> {
-        let LateMark { bytes, faults, is_copy } = self.read_late_mark(pid)?;
-        Some(LastReadings {
-            final_mark_bytes: Some(bytes),
-            faults_since_full: (!is_copy).then_some(faults),
-            before_exec: Some(BeforeExec { read_bytes: 0, faults }),
-            ..LastReadings::default()
-        })
+        self.read_late_mark(pid).map(|mark| mark.alone())
     }
 }
