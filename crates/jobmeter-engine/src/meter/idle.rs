@@ -1,12 +1,12 @@
-//! A tick at which nobody has run since the one before: the row of that one holds, and a clock of each process is all that is
-//! read. Reading the job costs several times as much, most of it because the caches are cold after a tenth of a second.
+//! A tick before which no process of the job has run: the row of the tick before still holds, and only the CPU clock of each
+//! process is read. Reading the job costs several times as much, because the caches are cold after a tenth of a second.
 
 use super::{Meter, Target};
 
 /// Trees of more processes are read: see `still` for those.
 const MOST_PROCESSES: usize = 16;
 
-/// The job is read this often all the same: the kernel takes memory away by itself, and hands orphans over.
+/// The job is read at least this often: the kernel takes memory away by itself, and hands orphans over.
 const READ_EVERY_NS: u64 = 1_000_000_000;
 
 /// What the last reading of the job found.

@@ -40,7 +40,7 @@ impl MappedFiles {
         MappedFiles { interval: 1, ..MappedFiles::default() }
     }
 
-    /// A process is followed from here on, which has mapped nothing yet, or all of whose mappings will be told.
+    /// A process is followed from here on that has mapped nothing yet.
     pub(super) fn begin(&mut self, pid: i32) {
         self.end(pid);
         self.of_process.insert(pid, FilesOfProcess::default());
