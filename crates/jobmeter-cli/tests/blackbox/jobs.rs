@@ -236,11 +236,13 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
     let memory =
         |summary: &Value| summary["system"]["memory_total_bytes_max"]["value"].as_u64().expect("memory");
     assert_eq!(memory(&job["summary"]), 2 * memory(&of_rank));
-    // Its energy too: both nodes saw the 100 mJ, each in the records of one rank at a time.
+    // Its energy too: both nodes saw the 100 mJ, each in the records of one rank at a time. Where another rank takes over
+    // between two readings, what was spent between them is shared out by time: some per cent, not a second 100 mJ.
     let energy = &job["summary"]["system"]["energy_package_uj"];
-    assert_eq!(energy["value"], 200_000, "{energy}");
+    let spent = energy["value"].as_u64().expect("known");
+    assert!((180_000..=220_000).contains(&spent), "{energy}");
     let split = job["summary"]["combined"]["energy_package_uj"]["value"].as_u64().expect("an estimate");
-    assert!(split <= 200_000, "{split}");
+    assert!(split <= spent, "{split} of {spent}");
     assert_eq!(job["clocks"]["method"], "one_clock");
 
     let script = "if [ $SLURM_PROCID = 2 ]; then kill -9 $$; fi";

@@ -10,7 +10,7 @@ use jobmeter_model::metric::{Metric, Scope};
 use std::sync::atomic::Ordering;
 
 /// The machine is read at most this often: its files cost more than the job's, and its counters move in ticks of 10 ms.
-const SYSTEM_PERIOD_NS: u64 = 480_000_000;
+const SYSTEM_PERIOD_NS: u64 = 240_000_000;
 /// For a program that asks for readings: its rows of a tenth of a second are all to hold the machine.
 const SYSTEM_PERIOD_OFTEN_NS: u64 = 90_000_000;
 
