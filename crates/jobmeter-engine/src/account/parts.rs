@@ -78,3 +78,16 @@ impl Huge {
     /// Nobody counted them.
     pub(crate) const UNKNOWN: Huge = Huge { since_tick_bytes: u64::MAX, anon_since_start_bytes: u64::MAX };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_is_loose_that_is_far_above_the_mark() {
+        assert!(!is_loose(1 << 20, 0) && is_loose((1 << 20) + 1, 0));
+        let mark_bytes = 80 << 20;
+        assert!(!is_loose(91 << 20, mark_bytes), "an eighth and a MiB more");
+        assert!(is_loose((91 << 20) + 1, mark_bytes));
+    }
+}

@@ -57,10 +57,10 @@ impl Living {
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), anon_bytes }
     }
 
-    /// The bound of a process that was forked at `fork_ns`, after the last full tick, and has forked nobody itself. It counts
+    /// The bound of a descendant that was forked at `fork_ns`, after the last full tick, and has forked nobody itself. It counts
     /// from its fork on, so not together with processes that ended before it.
     pub(crate) fn born_at(&self, fork_ns: u64, huge: Huge) -> Ended {
-        Ended { fork_ns, is_main: self.is_main, ..Ended::at_unknown_times(Some(self.at_most(huge))) }
+        Ended { fork_ns, ..Ended::at_unknown_times(Some(self.at_most(huge))) }
     }
 
     /// Its bound as another program where that is far above its mark: the largest mark of all may turn out to be less.
