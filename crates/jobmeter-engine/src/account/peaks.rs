@@ -133,11 +133,18 @@ impl Interval {
         }
     }
 
-    /// The same without main. What copies of it have from it then counts once, for all of them.
+    /// The same without main. What copies of it have from it then counts once, for all of them; whoever was born in this time
+    /// may have had all of it from its fork to its exec.
     pub(crate) fn without_main(mut self) -> Interval {
+        let living = self.living.iter().filter(|process| process.is_main).map(|main| main.at_most(self.huge));
+        let ended = self.ended.iter().filter(|ended| ended.is_main).filter_map(|ended| ended.at_most);
+        let main_anon_bytes = living.chain(ended).map(|most| most.anon_bytes).max().unwrap_or(0);
         self.living.retain(|process| !process.is_main);
         self.ended.retain(|ended| !ended.is_main);
-        let inherited_bytes = self.ended.iter().map(|ended| ended.inherited_bytes).max().unwrap_or(0);
+        let has_unlisted = self.has_unlisted && self.ended_faults != Some(0);
+        let newborn_bytes = if self.ended.is_empty() && !has_unlisted { 0 } else { main_anon_bytes };
+        let inherited = self.ended.iter().map(|ended| ended.inherited_bytes);
+        let inherited_bytes = inherited.chain([newborn_bytes]).max().unwrap_or(0);
         if inherited_bytes > 0 {
             self.ended.push(Ended::at_unknown_times(Some(Parts::of(inherited_bytes, 0))));
         }

@@ -398,3 +398,20 @@ fn those_that_ended_unread_added_a_page_of_their_own_with_each_fault() {
     peaks.take(&interval(None));
     assert_eq!(upper_mb(&peaks, None), Some((32 + 5, UpperSource::Faults)));
 }
+
+/// A large program that forks small ones: from its fork to its exec a child has all that its parent has.
+#[test]
+fn a_child_of_main_may_have_had_all_of_main_before_its_exec() {
+    let main = Living { is_main: true, max_anon_bytes: 60 * MB, ..program(1, 65) };
+    let upper = |ended: Vec<Ended>, has_unlisted, ended_faults| {
+        let mut peaks = Peaks::default();
+        let interval =
+            Interval { living: vec![main, program(2, 7)], ended, has_unlisted, ended_faults, ..quiet() };
+        peaks.take(&interval.without_main());
+        upper_mb(&peaks, Some(0)).map(|(mb, _)| mb)
+    };
+    assert_eq!(upper(vec![], false, Some(0)), Some(7), "nobody was born");
+    assert_eq!(upper(vec![at(3, 9, Some(5))], false, Some(0)), Some(60 + 5 + 7));
+    assert_eq!(upper(vec![], true, Some(0)), Some(7));
+    assert_eq!(upper(vec![], true, Some(16)), Some(60 + 7 + 1), "somebody may have come and gone");
+}
