@@ -305,8 +305,11 @@ impl Meter {
         for process in &self.tree.processes {
             if process.is_zombie() {
                 if !process.is_end_bounded() {
-                    let faults = process.is_final.then(|| process.stat.faults());
-                    let mark = self.bounds.exit_marks.get(&process.id.pid).map(|mark| mark.record);
+                    // Where only the first thread has ended its record is not that of the process, and the faults go on.
+                    let lives_on = process.has_lost_leader();
+                    let faults = (process.is_final || lives_on).then(|| process.stat.faults());
+                    let mark = self.bounds.exit_marks.get(&process.id.pid).filter(|_| !lives_on);
+                    let mark = mark.map(|mark| mark.record);
                     let readings = process.last_readings(
                         mark.map(|mark| mark.peak_rss_bytes),
                         faults,

@@ -283,7 +283,7 @@ impl Tree {
             }
             if presence == Presence::Gone {
                 departed.push(process.id.pid);
-            } else if process.rss_bytes == 0 && process.stat.state == b'Z' && process.stat.threads > 1 {
+            } else if process.rss_bytes == 0 && process.has_lost_leader() {
                 process.follow_living_thread(buffer);
             }
             kept_files += process.kept_files();

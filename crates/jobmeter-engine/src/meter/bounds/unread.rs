@@ -82,9 +82,12 @@ impl Meter {
             // Where it lives still its mark tells, and its page faults of what it held before an exec.
             let read = self.read_unseen(life.pid);
             // It may have ended after the records were read. A first thread that has ended alone says nothing of the others.
-            let is_over =
-                read.is_none() && self.has_ended(life.pid) && self.bounds.exit_record(life.pid).is_some();
-            if !is_over {
+            let has_ended = read.is_none() && self.has_ended(life.pid);
+            if has_ended {
+                // The record of its last thread may have come a moment ago.
+                self.bounds.collect_exit_records();
+            }
+            if !has_ended || !self.bounds.exit_marks.contains_key(&life.pid) {
                 let age_ns = now_ns.saturating_sub(life.fork_ns);
                 let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
                 let read = read.filter(|read| {

@@ -80,7 +80,8 @@ impl Process {
             max_anon_bytes: self.max_anon_bytes,
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
-            mark_bytes: self.peak_rss_bytes,
+            // Without its first thread the kernel does not show the mark.
+            mark_bytes: if self.has_lost_leader() { u64::MAX } else { self.peak_rss_bytes },
             before_exec_bytes: self.held_before_exec_bytes(faults_since),
             faults: self.stat.faults(),
             faults_since,
@@ -135,7 +136,7 @@ impl Process {
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
         self.exec = None;
-        self.is_end_bounded = self.is_zombie();
+        self.is_end_bounded = self.is_zombie() && !self.has_lost_leader();
     }
 
     /// Its end was bounded when a full tick found it a zombie.

@@ -6,6 +6,11 @@ use crate::linux::sys;
 use std::os::fd::AsRawFd;
 
 impl Process {
+    /// Whether its first thread has ended and others live on.
+    pub(crate) fn has_lost_leader(&self) -> bool {
+        self.stat.state == b'Z' && self.stat.threads > 1
+    }
+
     /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
     pub fn follow_living_thread(&mut self, buffer: &mut [u8]) {
         let mut other = None;
