@@ -3,6 +3,9 @@
 /// At most this many moments are kept; beyond that, two are merged into one that is at least as bad as both.
 pub(super) const MAX_MOMENTS: usize = 64;
 
+/// A sum of this size has a part that nothing bounds.
+const NO_BOUND_BYTES: u64 = u64::MAX >> 1;
+
 /// The most that the tree can have held at one moment, up to what is not known before the end: the largest mark of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment {
@@ -95,7 +98,8 @@ impl Moment {
         };
         let once = self.files_once.and_then(of);
         let once = once.map(|bound| Bound { source: UpperSource::FilesOnce, ..bound });
-        of(self.with_files).into_iter().chain(once).min_by_key(|bound| bound.bytes)
+        let least = of(self.with_files).into_iter().chain(once).min_by_key(|bound| bound.bytes);
+        least.filter(|bound| bound.bytes < NO_BOUND_BYTES)
     }
 }
 

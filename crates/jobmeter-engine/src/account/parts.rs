@@ -62,7 +62,7 @@ const LOOSE_BYTES: u64 = 1 << 20;
 
 /// Whether a bound by many faults says little beside the mark that was read.
 pub(crate) fn is_loose(at_most_bytes: u64, mark_bytes: u64) -> bool {
-    at_most_bytes > mark_bytes / 8 * 9 + LOOSE_BYTES
+    at_most_bytes > (mark_bytes / 8).saturating_mul(9).saturating_add(LOOSE_BYTES)
 }
 
 /// Huge pages that the machine gave out, each of which a single fault can have mapped.
@@ -89,5 +89,6 @@ mod tests {
         let mark_bytes = 80 << 20;
         assert!(!is_loose(91 << 20, mark_bytes), "an eighth and a MiB more");
         assert!(is_loose((91 << 20) + 1, mark_bytes));
+        assert!(!is_loose(u64::MAX, u64::MAX), "its mark is not known");
     }
 }

@@ -415,3 +415,17 @@ fn a_child_of_main_may_have_had_all_of_main_before_its_exec() {
     assert_eq!(upper(vec![], true, Some(0)), Some(7));
     assert_eq!(upper(vec![], true, Some(16)), Some(60 + 7 + 1), "somebody may have come and gone");
 }
+
+/// A process whose first thread has ended shows no mark: its page faults bound it, or what was mapped.
+#[test]
+fn without_a_mark_faults_bound_the_living() {
+    let living = Living { mark_bytes: u64::MAX, faults_since: 16, ..worker_with_files(1) };
+    let upper = |huge, files_bytes| {
+        let mut peaks = Peaks::default();
+        peaks.take(&Interval { living: vec![living], huge, files_bytes, ..quiet() });
+        upper_mb(&peaks, None)
+    };
+    assert_eq!(upper(NO_HUGE, None), Some((171, UpperSource::Marks)));
+    assert_eq!(upper(NO_HUGE, Some(10 * MB)), Some((30, UpperSource::FilesOnce)));
+    assert_eq!(upper(Huge::UNKNOWN, Some(10 * MB)), None, "one fault may have mapped anything");
+}

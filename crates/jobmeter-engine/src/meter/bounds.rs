@@ -273,7 +273,7 @@ impl Meter {
         self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
         let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
         // One process alone is bounded by its mark: the machine need not be asked.
-        let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie())
+        let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie() && !only.has_lost_leader())
             && passed.is_empty()
             && self.bounds.departed.is_empty();
         let is_over = match &self.bounds.departed[..] {
