@@ -390,7 +390,9 @@ impl Meter {
             None => {
                 follower.lives.begin(pid, None, process.parent_pid, process.stat.name, true);
                 follower.unannounced.push((pid, now_ns));
-                None
+                // It may have been born after the tick began: its record is there, and too young to be taken.
+                let fork_ns = follower.ring.waiting_fork_ns(pid)?;
+                Some((fork_ns, process.parent_pid, process.stat.name))
             }
         }
     }

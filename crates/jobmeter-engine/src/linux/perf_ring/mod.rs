@@ -162,6 +162,15 @@ impl PerfRing {
         horizon_ns
     }
 
+    /// The fork of `pid` among the records that wait, the newest included.
+    fn waiting_fork_ns(&mut self, pid: i32) -> Option<u64> {
+        self.collect();
+        let is_fork = |record: &&Record| {
+            record.pid == pid && record.tid == pid && matches!(record.what, What::Fork { .. })
+        };
+        self.waiting.iter().rev().find(is_fork).map(|record| record.t_ns)
+    }
+
     /// The end of `pid` among the records that wait.
     fn waiting_exit_ns(&self, pid: i32) -> Option<u64> {
         let mut ends = self.waiting.iter().rev();
