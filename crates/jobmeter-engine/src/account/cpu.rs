@@ -15,6 +15,8 @@ pub(crate) struct CpuEvidence {
     pub group: Option<GroupCpu>,
     /// By perf clocks that the job's processes inherit.
     pub perf_clock_ns: Option<u64>,
+    /// Time that the hypervisor took from the machine's cores meanwhile, at most. A perf clock goes on in it.
+    pub stolen_ns: u64,
     /// Why processes may have been missed.
     pub missed_processes: Option<&'static str>,
     /// A parent has discarded its children's accounts, or a process left the tree.
@@ -54,8 +56,8 @@ const DISCARDED: &str = "a process discards its children's accounts, or left the
 /// Time that sources may differ by because they are read one after the other.
 const SLACK_NS: u64 = 2_000_000;
 
-/// A perf clock goes on while interrupts are served, and while the hypervisor has taken the core away: some per cent on a
-/// busy machine. Above the accounts by more than this part it tells of processes that they miss.
+/// A perf clock goes on while interrupts are served, some per cent on a busy machine. Above the accounts by more than this
+/// part, and by more than the hypervisor took away, it tells of processes that they miss.
 const CLOCK_PARTS: u64 = 12;
 
 /// Whether `other_ns` is more than `ns` by more than one part in `parts` and [`SLACK_NS`].
@@ -102,10 +104,9 @@ impl CpuEvidence {
         };
         let sum_ns = self.combined.cpu_ns;
         let at_most_ns = sum_ns.saturating_add(self.thread_loss_ns);
-        if let Some(clock_ns) =
-            self.perf_clock_ns.filter(|clock_ns| exceeds(*clock_ns, at_most_ns, CLOCK_PARTS))
-        {
-            let reason = "by an inherited perf clock, which counted more than the accounts of the processes; a twelfth is taken off, for it counts interrupts as well";
+        let clock_ns = self.perf_clock_ns.map(|clock_ns| clock_ns.saturating_sub(self.stolen_ns));
+        if let Some(clock_ns) = clock_ns.filter(|clock_ns| exceeds(*clock_ns, at_most_ns, CLOCK_PARTS)) {
+            let reason = "by an inherited perf clock, which counted more than the accounts of the processes; a twelfth and what the hypervisor took away are taken off, for it counts interrupts and goes on without a core";
             let least_ns = clock_ns - clock_ns / CLOCK_PARTS;
             return lower_bound(least_ns.max(sum_ns), reason, true);
         }

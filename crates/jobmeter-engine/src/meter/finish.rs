@@ -32,6 +32,9 @@ pub struct Ending {
 /// the core. From what 40,000 short threads were short of: 1 to 13 % of their time, at most 10 µs each.
 const LOSS_PER_THREAD_NS: u64 = 10_000;
 
+const STOLEN: &str =
+    "the hypervisor took cores away, and the kernel's clock ticks miss a part of what ran in between";
+
 /// A run whose counters are settled, and whose figures are still to be made of them.
 pub struct Settled {
     ending: Ending,
@@ -106,6 +109,7 @@ impl Meter {
             combined,
             group: self.group_cpu(),
             perf_clock_ns: clocks.total_ns(),
+            stolen_ns: self.stolen_at_most_ns(),
             missed_processes: match self.containers.is_any_unread {
                 true => Some(UNREAD_CONTAINER),
                 false => self.doubts.is_partial.then_some(OUT_OF_DESCRIPTORS),
@@ -116,6 +120,14 @@ impl Meter {
             rounded_before: self.counters.base.gaps.rounded,
             thread_loss_ns: self.thread_births() * LOSS_PER_THREAD_NS,
         }
+    }
+
+    /// Time that the hypervisor took from the machine's cores while it was looked at: each core rounds down to a clock tick,
+    /// and the first look comes a moment after the start.
+    fn stolen_at_most_ns(&self) -> u64 {
+        let cores = crate::linux::cpus::online().len() as u64;
+        let counted_ns = self.machine.stolen_ns.unwrap_or_default();
+        if counted_ns == 0 { 0 } else { counted_ns + 2 * cores * self.tree.scale.tick_ns }
     }
 
     /// By the job's own group, or by the one that is attached to. A job with containers is in several.
@@ -204,12 +216,20 @@ impl Meter {
             let count = Figure::int(self.out.sums.processes_seen, Quality::Exact);
             figures.set(Metric::Processes, Stat::Total, count);
         }
+        let Some(machine) = all.scopes.get_mut(&Scope::System) else { return };
+        let mut lower = |metric, quality, reason| {
+            let figure = machine.get_mut(metric, Stat::Total);
+            if let Some(figure) = figure.filter(|figure| figure.quality == Quality::Exact) {
+                *figure = Figure { quality, ..figure.clone() }.because(reason);
+            }
+        };
         // The first look at the machine comes a moment after the start, on a busy machine after the job's first forks.
-        let forks = all.scopes.get_mut(&Scope::System).and_then(|of| of.get_mut(Metric::Forks, Stat::Total));
-        if let Some(figure) = forks.filter(|figure| figure.quality == Quality::Exact) {
-            let counted = Figure { quality: Quality::LowerBound, ..figure.clone() };
-            *figure =
-                counted.because("counted from the first look at the machine on, a moment after the start");
+        let reason = "counted from the first look at the machine on, a moment after the start";
+        lower(Metric::Forks, Quality::LowerBound, reason);
+        if self.machine.stolen_ns.is_some_and(|stolen_ns| stolen_ns > 0) {
+            for metric in [Metric::CpuNs, Metric::CpuUserNs, Metric::CpuSystemNs] {
+                lower(metric, Quality::Estimate, STOLEN);
+            }
         }
     }
 

@@ -150,6 +150,7 @@ impl Meter {
                 period_ns: tick::machine_period_ns(target == Target::Own),
                 swap_total_bytes: None,
                 forks: None,
+                stolen_ns: None,
             },
             extras: Extras::default(),
             out: Output::new(row),

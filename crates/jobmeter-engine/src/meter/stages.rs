@@ -143,6 +143,8 @@ pub(crate) struct Machine {
     pub swap_total_bytes: Option<u64>,
     /// Processes and threads that were started on the machine since the run began, as last read.
     pub forks: Option<u64>,
+    /// Time that the hypervisor took from its cores since then, as last read.
+    pub stolen_ns: Option<u64>,
 }
 
 /// The part of a meter inside the program that it measures: neither its time nor its thread is the program's.

@@ -264,6 +264,7 @@ impl Meter {
                 self.machine.columns.read(&mut self.out.row, now_ns, is_last);
                 self.machine.swap_total_bytes = self.out.row.get(Scope::System, Metric::SwapTotalBytes);
                 self.machine.forks = self.out.row.get(Scope::System, Metric::Forks);
+                self.machine.stolen_ns = self.out.row.get(Scope::System, Metric::CpuStealNs);
                 self.mask_machine(now_ns);
             } else {
                 self.out.row.clear_machine();
