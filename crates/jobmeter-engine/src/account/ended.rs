@@ -14,6 +14,8 @@ pub(crate) struct LastReadings {
     /// faults since that tick.
     pub anon_bytes: u64,
     pub faults_since_full: Option<u64>,
+    /// Anonymous memory of its own at the last full tick; 0 where it is younger.
+    pub anon_before_bytes: u64,
     /// Mapped files and shared memory when it was last read.
     pub file_bytes: u64,
     /// Where it was a forked copy of a process that lived on.
@@ -66,8 +68,9 @@ impl LastReadings {
     /// The most anonymous memory that it had, besides what is its parent's and huge pages; also as another program, since its
     /// faults count on.
     fn anon_at_most_bytes(&self) -> Option<u64> {
-        let by_faults =
-            self.faults_since_full.map(|faults| self.anon_bytes.saturating_add(anon_by_faults_bytes(faults)));
+        let by_faults = self.faults_since_full.map(|faults| {
+            self.anon_before_bytes.saturating_add(anon_by_faults_bytes(faults)).max(self.anon_bytes)
+        });
         let changed = self.copy.map(|copy| anon_by_faults_bytes(copy.faults + copy.parent_faults));
         [by_faults, changed].into_iter().flatten().min()
     }
@@ -189,8 +192,11 @@ mod tests {
         let anon = |read: LastReadings| read.at_most(NO_HUGE).map(|most| most.anon_bytes);
         let marked = LastReadings { final_mark_bytes: Some(9_000_000), ..LastReadings::default() };
         assert_eq!(anon(marked), Some(9_000_000), "its faults are not known");
-        let read = LastReadings { anon_bytes: 50_000, faults_since_full: Some(10), ..marked };
+        let read = LastReadings { anon_before_bytes: 50_000, faults_since_full: Some(10), ..marked };
         assert_eq!(anon(read), Some(50_000 + 10 * 4096));
+        let seen = LastReadings { anon_bytes: 95_000, ..read };
+        assert_eq!(anon(seen), Some(95_000), "pages that took no fault of its own");
+        let read = LastReadings { anon_bytes: 50_000, ..read };
         assert_eq!(anon(LastReadings { faults_since_full: Some(1 << 40), ..read }), Some(9_000_000));
         let copy = CopyReadings { faults: 7, faults_after: 7, parent_faults: 2, rss_bytes: 0 };
         assert_eq!(anon(LastReadings { copy: Some(copy), ..read }), Some(9 * 4096));

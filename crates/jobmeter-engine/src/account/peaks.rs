@@ -24,6 +24,8 @@ pub(crate) struct Living {
     pub max_rss_bytes: u64,
     /// The most anonymous memory that it can have had at one of these ticks.
     pub max_anon_bytes: u64,
+    /// Anonymous memory of its own at the full tick before; 0 where it is younger.
+    pub anon_before_bytes: u64,
     /// The least and the most that ticks have seen of its files and shared memory since then.
     pub min_file_bytes: u64,
     pub max_file_bytes: u64,
@@ -44,9 +46,7 @@ impl Living {
         let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
         let rss_bytes = rss_bytes.max(self.before_exec_bytes);
         if !self.is_copy {
-            // Also of a program that it ran before: its faults count on.
-            let anon_bytes = self.max_anon_bytes.saturating_add(anon_by_faults_bytes(self.faults_since));
-            return Parts::of(rss_bytes, self.min_file_bytes).with_anon(anon_bytes);
+            return Parts::of(rss_bytes, self.min_file_bytes).with_anon(self.anon_at_most_bytes());
         }
         // Every page that a copy has changed or added took a fault of its own.
         let changed_bytes = (self.faults * PAGE_BYTES)
@@ -55,6 +55,13 @@ impl Living {
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
         let anon_bytes = anon_by_faults_bytes(self.faults).min(rss_bytes);
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), anon_bytes }
+    }
+
+    /// The most anonymous memory of its own, also as a program that it ran before: its faults count on. Ticks may have seen
+    /// more where another process has put pages into its memory.
+    fn anon_at_most_bytes(&self) -> u64 {
+        let by_faults_bytes = self.anon_before_bytes.saturating_add(anon_by_faults_bytes(self.faults_since));
+        by_faults_bytes.max(self.max_anon_bytes)
     }
 
     /// The bound of a descendant that was forked at `fork_ns`, after the last full tick, and has forked nobody itself. It counts
@@ -66,8 +73,7 @@ impl Living {
     /// Its bound as another program where that is far above its mark: the largest mark of all may turn out to be less.
     pub(crate) fn as_loose(&self) -> Option<Ended> {
         let is_loose = is_loose(self.before_exec_bytes, self.mark_bytes);
-        let anon_bytes = self.max_anon_bytes.saturating_add(anon_by_faults_bytes(self.faults_since));
-        let at_most = Parts::of(self.before_exec_bytes, 0).with_anon(anon_bytes);
+        let at_most = Parts::of(self.before_exec_bytes, 0).with_anon(self.anon_at_most_bytes());
         is_loose.then(|| Ended { is_loose, is_main: self.is_main, ..Ended::at_unknown_times(Some(at_most)) })
     }
 

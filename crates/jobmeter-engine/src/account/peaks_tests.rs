@@ -322,6 +322,7 @@ fn without_a_count_of_huge_pages_faults_bound_nothing() {
 fn worker_with_files(pid: i32) -> Living {
     Living {
         max_anon_bytes: 20 * MB,
+        anon_before_bytes: 20 * MB,
         min_file_bytes: 150 * MB,
         max_file_bytes: 150 * MB,
         anon_bytes: 20 * MB,
@@ -343,6 +344,10 @@ fn where_it_is_known_what_was_mapped_files_count_once() {
     assert_eq!(upper(two(), vec![], Some(9000)), Some((340, UpperSource::Marks)), "mapped, not touched");
     let busy = Living { faults_since: 256, ..worker_with_files(1) };
     assert_eq!(upper(vec![busy], vec![], Some(100)), Some((21 + 100, UpperSource::FilesOnce)));
+    let grown = Living { anon_before_bytes: 3 * MB, ..busy };
+    assert_eq!(upper(vec![grown], vec![], Some(100)), Some((20 + 100, UpperSource::FilesOnce)), "as seen");
+    let fast = Living { faults_since: 20 * 256, ..grown };
+    assert_eq!(upper(vec![fast], vec![], Some(100)), Some((23 + 100, UpperSource::FilesOnce)));
     let short = Ended { at_most: Some(Parts::of(30 * MB, 0).with_anon(2 * MB)), ..at(0, 9, None) };
     assert_eq!(upper(two(), vec![short; 10], Some(151)), Some((40 + 20 + 151, UpperSource::FilesOnce)));
     let loose = Ended { is_loose: true, ..short };

@@ -17,4 +17,5 @@ pub mod proc;
 pub mod signal_mask;
 pub mod sys;
 pub(crate) mod taskstats;
+mod tracefs;
 pub(crate) mod trim;

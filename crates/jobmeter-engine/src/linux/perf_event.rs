@@ -25,14 +25,26 @@ pub(crate) struct Attributes {
 }
 
 const TYPE_SOFTWARE: u32 = 1;
+const TYPE_TRACE_POINT: u32 = 2;
+const SAMPLE_RAW: u64 = 1 << 10;
+const FLAG_WATERMARK: u64 = 1 << 14;
 pub(crate) const FLAG_INHERIT: u64 = 1 << 1;
 pub(crate) const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
+/// Puts the records of an event into the ring of another of the same CPU: `_IO('$', 5)`.
+pub(crate) const SET_OUTPUT: libc::c_ulong = 0x2405;
 
 impl Attributes {
     /// A software event, by its number in the kernel's list.
     pub(crate) fn software(config: u64, flags: u64) -> Attributes {
         let size = size_of::<Attributes>() as u32;
         Attributes { kind: TYPE_SOFTWARE, size, config, flags, ..Attributes::default() }
+    }
+
+    /// A record for each time that a trace point is passed, with its fields.
+    pub(crate) fn trace_point(number: u64, wakeup_watermark: u32) -> Attributes {
+        let (kind, flags, sample_type) = (TYPE_TRACE_POINT, FLAG_WATERMARK, SAMPLE_RAW);
+        let software = Attributes::software(number, flags);
+        Attributes { kind, sample_period: 1, sample_type, wakeup_watermark, ..software }
     }
 
     /// Opens it for `pid` and `cpu`; -1 stands for all.

@@ -55,6 +55,22 @@ pub(crate) struct ParentFaults {
     pub anon_at_least_bytes: u64,
 }
 
+/// What the machine did with its pages since the last full tick.
+#[derive(Debug, Clone, Copy)]
+struct MachinePages {
+    huge: Huge,
+    /// Mapped of files with huge pages since the run began.
+    huge_file_bytes: Option<u64>,
+    /// The most that it had mapped of files at either end of this time.
+    mapped_bytes: Option<u64>,
+}
+
+impl MachinePages {
+    /// Nobody asked, or it does not tell.
+    const UNKNOWN: MachinePages =
+        MachinePages { huge: Huge::UNKNOWN, huge_file_bytes: None, mapped_bytes: None };
+}
+
 #[derive(Default)]
 pub(crate) struct Bounds {
     pub combined: Peaks,
@@ -136,11 +152,9 @@ impl Bounds {
         });
     }
 
-    /// Huge pages that were given out since the last full tick and since the start, and the most that the machine had mapped
-    /// of files at either end of this time.
-    fn read_pages(&mut self, page_bytes: u64) -> (Huge, Option<u64>) {
+    fn read_pages(&mut self, page_bytes: u64) -> MachinePages {
         let (Some(start), Some(now)) = (self.pages_at_start, self.vmstat.pages()) else {
-            return (Huge::UNKNOWN, None);
+            return MachinePages::UNKNOWN;
         };
         let before = self.pages_at_tick.replace(now).unwrap_or(start);
         let since = |now: u64, before: u64| now.saturating_sub(before) * HUGE_PAGE_BYTES;
@@ -149,7 +163,11 @@ impl Bounds {
             anon_since_start_bytes: since(now.huge_anon, start.huge_anon),
         };
         let mapped = now.mapped.zip(before.mapped);
-        (huge, mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES))
+        MachinePages {
+            huge,
+            huge_file_bytes: Some(since(now.huge_file, start.huge_file)),
+            mapped_bytes: mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES),
+        }
     }
 
     /// Where later looks at the machine's huge pages begin: right after the job has started, since what it got before would
@@ -204,7 +222,7 @@ impl Meter {
             // A mark of its own alone needs no help: the machine need not be asked.
             let is_told = final_mark_bytes.is_some() && !gone.has_waited();
             let page_bytes = self.tree.scale.page_bytes;
-            let huge = if is_told { Huge::UNKNOWN } else { self.bounds.read_pages(page_bytes).0 };
+            let huge = if is_told { Huge::UNKNOWN } else { self.bounds.read_pages(page_bytes).huge };
             let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
             let programs = self.witnesses.follower.as_ref().and_then(|follower| follower.main_programs);
             // Of a program that was never read only `wait` tells: its mark outlives an exec.
@@ -244,7 +262,7 @@ impl Meter {
             self.witnesses.follower.as_mut().map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
         if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
             // Since the full tick before, nobody did anything, nor mapped a file.
-            self.take_files_bytes(now_ns);
+            self.take_files_bytes(now_ns, None);
             return;
         }
         let interval = self.interval(now_ns, &passed);
@@ -286,16 +304,16 @@ impl Meter {
         };
         let page_bytes = self.tree.scale.page_bytes;
         let has_unknown = ended_since > known_faults;
-        let (huge, mapped_bytes) = if (is_alone || is_over) && !has_unknown {
-            (Huge::UNKNOWN, None)
+        let machine = if (is_alone || is_over) && !has_unknown {
+            MachinePages::UNKNOWN
         } else {
             self.bounds.read_pages(page_bytes)
         };
-        let files_bytes = self.take_files_bytes(now_ns);
+        let files_bytes = self.take_files_bytes(now_ns, machine.huge_file_bytes);
         let late_marks = self.read_late_marks(now_ns);
         let mut interval = Interval {
-            huge,
-            mapped_bytes,
+            huge: machine.huge,
+            mapped_bytes: machine.mapped_bytes,
             files_bytes,
             ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
             has_unlisted: !self.events_are_complete(),
@@ -361,13 +379,14 @@ impl Meter {
     }
 
     /// What the job had mapped of files and shared memory since the last full tick, each page once, where that is known.
-    fn take_files_bytes(&mut self, now_ns: u64) -> Option<u64> {
+    fn take_files_bytes(&mut self, now_ns: u64, huge_file_bytes: Option<u64>) -> Option<u64> {
         let is_complete = self.events_are_complete();
         let follower = self.witnesses.follower.as_mut()?;
+        follower.collect_touches();
         for process in &self.tree.processes {
-            follower.check_mapped(process.id.pid, process.rss_file_bytes, now_ns);
+            follower.check_mapped(process.id.pid, process.rss_file_bytes, now_ns, huge_file_bytes);
         }
-        follower.take_mapped_bytes().filter(|_| is_complete)
+        follower.take_mapped_bytes(huge_file_bytes).filter(|_| is_complete)
     }
 
     /// Page faults of `pid` where its memory is counted at all times of the present interval, in which a copy of it ended:

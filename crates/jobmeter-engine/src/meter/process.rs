@@ -119,6 +119,8 @@ pub struct Process {
     min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
+    /// Anonymous memory at the last full tick, less what was its parent's.
+    anon_at_full_bytes: u64,
     /// It was a zombie at the last full tick, which has bounded its memory for the last time.
     is_end_bounded: bool,
     /// Page faults of the children it has waited for, also when read apart from `stat`.
@@ -215,6 +217,7 @@ impl Process {
             min_file_bytes: u64::MAX,
             max_file_bytes: 0,
             faults_at_full: 0,
+            anon_at_full_bytes: 0,
             is_end_bounded: false,
             waited_faults: 0,
             swap_bytes: None,

@@ -2,12 +2,15 @@
 //! the most that it can have had of files and shared memory, each page counted once, whoever maps it.
 
 use super::record::{FileId, Mapping};
+use super::touched::Touched;
+use crate::linux::sys;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The smallest part of a file that has all that was mapped of it.
 #[derive(Debug, Clone, Copy)]
 struct Part {
+    file: FileId,
     from_bytes: u64,
     to_bytes: u64,
     /// The last interval in which a process had it.
@@ -15,8 +18,11 @@ struct Part {
 }
 
 impl Part {
-    fn bytes(&self) -> u64 {
-        self.to_bytes - self.from_bytes
+    /// What a process can have of it: no more than was touched, where that is known.
+    fn bytes(&self, touched: Option<Touched<'_>>, page_bytes: u64) -> u64 {
+        let touched_bytes =
+            touched.and_then(|touched| touched.files.pages_of(self.file)).map(|pages| pages * page_bytes);
+        (self.to_bytes - self.from_bytes).min(touched_bytes.unwrap_or(u64::MAX))
     }
 }
 
@@ -29,15 +35,17 @@ pub(super) struct MappedFiles {
     parts: Vec<Part>,
     of_process: HashMap<i32, FilesOfProcess>,
     interval: u64,
-    /// All that was mapped in this interval.
-    interval_bytes: u64,
+    /// The files that were mapped in this interval.
+    noted: Vec<u32>,
+    page_bytes: u64,
     /// A process lived in this interval whose files are not known.
     has_unknown: bool,
 }
 
 impl MappedFiles {
     pub(super) fn new() -> MappedFiles {
-        MappedFiles { interval: 1, ..MappedFiles::default() }
+        let page_bytes = sys::sysconf(libc::_SC_PAGESIZE);
+        MappedFiles { interval: 1, page_bytes, ..MappedFiles::default() }
     }
 
     /// A process is followed from here on that has mapped nothing yet.
@@ -82,36 +90,49 @@ impl MappedFiles {
         let Mapping { file, from_bytes, to_bytes } = *mapping;
         let parts = &mut self.parts;
         let place = *self.places.entry(file).or_insert_with(|| {
-            parts.push(Part { from_bytes, to_bytes, interval: 0 });
+            parts.push(Part { file, from_bytes, to_bytes, interval: 0 });
             (parts.len() - 1) as u32
         });
         let part = &mut parts[place as usize];
-        let before_bytes = if part.interval == self.interval { part.bytes() } else { 0 };
         part.from_bytes = part.from_bytes.min(from_bytes);
         part.to_bytes = part.to_bytes.max(to_bytes);
-        part.interval = self.interval;
-        self.interval_bytes = self.interval_bytes.saturating_add(part.bytes() - before_bytes);
+        self.note_place(place);
         place
     }
 
-    fn note_all(&mut self, files: &BTreeSet<u32>) {
-        for place in files {
-            let part = &mut self.parts[*place as usize];
-            if std::mem::replace(&mut part.interval, self.interval) != self.interval {
-                self.interval_bytes = self.interval_bytes.saturating_add(part.bytes());
-            }
+    fn note_place(&mut self, place: u32) {
+        let part = &mut self.parts[place as usize];
+        if std::mem::replace(&mut part.interval, self.interval) != self.interval {
+            self.noted.push(place);
         }
     }
 
-    /// What one process can have of files and shared memory at most.
-    pub(super) fn bytes_of(&self, pid: i32) -> Option<u64> {
-        let files = self.of_process.get(&pid)?;
-        Some(files.iter().map(|place| self.parts[*place as usize].bytes()).sum())
+    fn note_all(&mut self, files: &BTreeSet<u32>) {
+        files.iter().for_each(|place| self.note_place(*place));
     }
 
-    /// All that `living` and those that ended in this interval had mapped; `None` where that is not known. The next interval
-    /// begins. Beside a process stands the one whose files it has where its own are not known.
-    pub(super) fn take_interval(&mut self, living: impl Iterator<Item = (i32, Option<i32>)>) -> Option<u64> {
+    fn bytes<'a>(&self, places: impl Iterator<Item = &'a u32> + Clone, touched: Option<Touched<'_>>) -> u64 {
+        let of = |touched| {
+            let bytes = |place: &u32| self.parts[*place as usize].bytes(touched, self.page_bytes);
+            places.clone().map(bytes).fold(0, u64::saturating_add)
+        };
+        let touched_bytes = touched.map(|touched| of(Some(touched)).saturating_add(touched.huge_bytes));
+        of(None).min(touched_bytes.unwrap_or(u64::MAX))
+    }
+
+    /// What one process can have of files and shared memory at most. `touched` has the pages that anybody touched, where
+    /// that is known.
+    pub(super) fn bytes_of(&self, pid: i32, touched: Option<Touched<'_>>) -> Option<u64> {
+        Some(self.bytes(self.of_process.get(&pid)?.iter(), touched))
+    }
+
+    /// All that `living` and those that ended in this interval had mapped, and touched; `None` where that is not known. The
+    /// next interval begins. Beside a process stands the one whose files it has where its own are not known.
+    pub(super) fn take_interval(
+        &mut self,
+        living: impl Iterator<Item = (i32, Option<i32>)>,
+        touched: Option<Touched<'_>>,
+    ) -> Option<u64> {
         let mut has_unknown = std::mem::take(&mut self.has_unknown);
         for (pid, parent_pid) in living {
             let inherited = || self.of_process.get(&parent_pid?);
@@ -120,14 +141,16 @@ impl MappedFiles {
                 None => has_unknown = true,
             }
         }
+        let bytes = self.bytes(self.noted.iter(), touched);
+        self.noted.clear();
         self.interval += 1;
-        let bytes = std::mem::take(&mut self.interval_bytes);
         (!has_unknown).then_some(bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::touched::TouchedFiles;
     use super::*;
 
     fn part_of(inode: u64, from_bytes: u64, to_bytes: u64) -> Mapping {
@@ -141,7 +164,7 @@ mod tests {
     }
 
     fn take(files: &mut MappedFiles, living: &[i32]) -> Option<u64> {
-        files.take_interval(living.iter().map(|pid| (*pid, None)))
+        files.take_interval(living.iter().map(|pid| (*pid, None)), None)
     }
 
     #[test]
@@ -150,7 +173,10 @@ mod tests {
         files.map(1, &part_of(5, 0, 100));
         files.map(2, &part_of(5, 50, 150));
         files.map(2, &part_of(6, 0, 7));
-        assert_eq!((files.bytes_of(1), files.bytes_of(2), files.bytes_of(3)), (Some(150), Some(157), None));
+        assert_eq!(
+            (files.bytes_of(1, None), files.bytes_of(2, None), files.bytes_of(3, None)),
+            (Some(150), Some(157), None)
+        );
         assert_eq!(take(&mut files, &[1, 2]), Some(157));
         assert_eq!(take(&mut files, &[1]), Some(150), "the other has ended or was not asked for");
     }
@@ -177,9 +203,9 @@ mod tests {
         files.map(1, &part_of(5, 0, 100));
         files.fork(2, 1);
         files.map(2, &part_of(6, 0, 40));
-        assert_eq!((files.bytes_of(1), files.bytes_of(2)), (Some(100), Some(140)));
+        assert_eq!((files.bytes_of(1, None), files.bytes_of(2, None)), (Some(100), Some(140)));
         assert_eq!(
-            files.take_interval([(3, Some(2))].into_iter()),
+            files.take_interval([(3, Some(2))].into_iter(), None),
             Some(140),
             "one that was forked a moment ago"
         );
@@ -207,5 +233,30 @@ mod tests {
         files.exec(9);
         assert_eq!(take(&mut files, &[1, 9]), None, "it had something before");
         assert_eq!(take(&mut files, &[1, 9]), Some(0));
+    }
+    #[test]
+    fn of_a_file_counts_what_was_touched() {
+        let mut files = files_of(&[1, 2]);
+        files.map(1, &part_of(5, 0, 10 * 4096));
+        files.map(2, &part_of(5, 0, 10 * 4096));
+        files.map(2, &part_of(6, 0, 4096));
+        let mut pages = TouchedFiles::default();
+        pages.touch(part_of(5, 0, 0).file, 2, 4);
+        pages.touch(part_of(6, 0, 0).file, 0, 3);
+        let touched = Touched { files: &pages, huge_bytes: 0 };
+        assert_eq!(files.bytes_of(1, Some(touched)), Some(3 * files.page_bytes));
+        let huge = Touched { huge_bytes: 5000, ..touched };
+        assert_eq!(files.bytes_of(1, Some(huge)), Some(3 * files.page_bytes + 5000));
+        let both = [(1, None), (2, None)];
+        assert_eq!(
+            files.take_interval(both.into_iter(), Some(touched)),
+            Some(3 * files.page_bytes + 4096),
+            "no more than was mapped"
+        );
+        assert_eq!(
+            files.take_interval(both.into_iter(), Some(Touched { huge_bytes: 1 << 30, ..touched })),
+            Some(11 * 4096)
+        );
+        assert_eq!(files.take_interval(both.into_iter(), None), Some(11 * 4096));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::files::MappedFiles;
 use super::record::{Record, What};
+use super::touched::Touched;
 use std::collections::HashMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,11 +269,11 @@ impl Lives {
     }
 
     /// The most that those who lived since the last call had mapped of files, each page counted once.
-    pub(super) fn take_mapped_bytes(&mut self) -> Option<u64> {
+    pub(super) fn take_mapped_bytes(&mut self, touched: Option<Touched<'_>>) -> Option<u64> {
         let living = self.by_pid.iter().filter(|(_, life)| life.end_ns.is_none());
         // Where the record of its fork was not read yet, it has what its parent has.
         let living = living.map(|(pid, life)| (*pid, life.is_unannounced().then_some(life.parent_pid)));
-        self.files.as_mut()?.take_interval(living)
+        self.files.as_mut()?.take_interval(living, touched)
     }
 
     fn known(&mut self, pid: i32) -> Option<&mut Life> {

@@ -197,16 +197,16 @@ fn what_processes_map_is_followed_from_their_exec() {
     let mut lives = lives(false);
     lives.files = Some(MappedFiles::new());
     changes(&mut lives, &[exec(1, MAIN, "make"), map(2, MAIN, 5, 100), map(2, 999, 9, 1 << 40)], &[MAIN]);
-    assert_eq!(lives.take_mapped_bytes(), None, "what main had before its exec is not known");
+    assert_eq!(lives.take_mapped_bytes(None), None, "what main had before its exec is not known");
     let child = [fork(3, 11, MAIN), exec(4, 11, "cc"), map(5, 11, 5, 100), map(6, 11, 6, 40)];
     changes(&mut lives, &child, &[MAIN]);
-    assert_eq!(lives.take_mapped_bytes(), Some(140));
+    assert_eq!(lives.take_mapped_bytes(None), Some(140));
     changes(&mut lives, &[exit(40_000, 11, 11)], &[MAIN]);
-    assert_eq!(lives.take_mapped_bytes(), Some(140), "it ended in this interval");
-    assert_eq!(lives.take_mapped_bytes(), Some(100));
+    assert_eq!(lives.take_mapped_bytes(None), Some(140), "it ended in this interval");
+    assert_eq!(lives.take_mapped_bytes(None), Some(100));
     lives.let_go(MAIN, 60_000);
     changes(&mut lives, &[map(50_000, MAIN, 7, 3)], &[]);
-    assert_eq!(lives.take_mapped_bytes(), Some(103), "a late record of a process that is gone");
+    assert_eq!(lives.take_mapped_bytes(None), Some(103), "a late record of a process that is gone");
 }
 
 /// A tick may find a process before the record of its fork is read.
@@ -215,9 +215,9 @@ fn a_process_without_a_record_of_its_fork_has_the_files_of_its_parent() {
     let mut lives = lives(false);
     lives.files = Some(MappedFiles::new());
     changes(&mut lives, &[exec(1, MAIN, "sh")], &[MAIN]);
-    lives.take_mapped_bytes();
+    lives.take_mapped_bytes(None);
     lives.begin(12, None, MAIN, named("sh"), true);
-    assert_eq!(lives.take_mapped_bytes(), Some(0));
+    assert_eq!(lives.take_mapped_bytes(None), Some(0));
     lives.begin(13, None, 1, named("sh"), true);
-    assert_eq!(lives.take_mapped_bytes(), None, "its parent is not known");
+    assert_eq!(lives.take_mapped_bytes(None), None, "its parent is not known");
 }

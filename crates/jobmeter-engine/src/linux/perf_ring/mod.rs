@@ -11,12 +11,17 @@ mod lives;
 mod map_ring;
 mod record;
 mod remains;
+mod shared_ring;
+mod touch_ring;
+mod touched;
 
 use crate::linux::sys;
 use cpu_ring::{CpuRing, Holds};
 use map_ring::MapRing;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use touch_ring::TouchRing;
+use touched::Touched;
 
 pub(crate) use follow::Follower;
 pub(crate) use lives::Passed;
@@ -36,6 +41,8 @@ pub struct PerfRing {
     wake: OwnedFd,
     /// What processes map, where it is followed.
     maps: Option<MapRing>,
+    /// Which pages of files are touched, where that is followed.
+    touches: Option<TouchRing>,
     /// Records that are younger than the last horizon.
     waiting: Vec<Record>,
     pub(crate) lost: u64,
@@ -80,7 +87,16 @@ impl PerfRing {
         // Before its exec, so that nothing is missed. The job waits for the events anyway.
         let maps = pid.and_then(|pid| MapRing::open(online, Some(pid)));
         let maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&wake, fd).is_ok()));
-        Ok(PerfRing { cpus, wake, maps, waiting: Vec::new(), lost: 0, is_of_tree, fed_by: None })
+        Ok(PerfRing {
+            cpus,
+            wake,
+            maps,
+            touches: None,
+            waiting: Vec::new(),
+            lost: 0,
+            is_of_tree,
+            fed_by: None,
+        })
     }
 
     /// Without a ring of its own: records come by [`PerfRing::feed`]. It wakes once when `source` has something to read,
@@ -92,6 +108,7 @@ impl PerfRing {
             cpus: Vec::new(),
             wake,
             maps: None,
+            touches: None,
             waiting: Vec::new(),
             lost: 0,
             is_of_tree: false,
@@ -126,6 +143,16 @@ impl PerfRing {
         }
         let waiting = &mut self.waiting;
         self.maps.take_if(|maps| !maps.drain(waiting));
+        self.collect_touches();
+    }
+
+    fn collect_touches(&mut self) {
+        self.touches.take_if(|touches| !touches.drain());
+    }
+
+    /// Which pages of files were touched, besides `huge_bytes` in another way; `None` where that is not followed.
+    fn touched(&self, huge_bytes: u64) -> Option<Touched<'_>> {
+        self.touches.as_ref().map(|touches| Touched { files: touches.files(), huge_bytes })
     }
 
     /// From now on mappings of files are recorded too, where whole CPUs are watched; returns whether they are. Not done at the
@@ -134,6 +161,8 @@ impl PerfRing {
         if !self.is_of_tree && !self.is_fed() {
             let maps = MapRing::open(crate::linux::cpus::online(), None);
             self.maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
+            self.touches = TouchRing::open(crate::linux::cpus::online()).ok();
+            self.touches.take_if(|touches| touches.fds().any(|fd| wake_by(&self.wake, fd).is_err()));
         }
         !self.is_of_tree && self.has_maps()
     }

@@ -10,6 +10,8 @@ pub(crate) struct FilePart {
     pub inode: u64,
     pub from_bytes: u64,
     pub to_bytes: u64,
+    /// Where it begins in memory.
+    pub address: u64,
 }
 
 pub(crate) fn parse(text: &[u8]) -> impl Iterator<Item = FilePart> {
@@ -25,7 +27,7 @@ fn parse_line(line: &[u8]) -> Option<FilePart> {
     let (inode, _) = number(words.next()?)?;
     let device = (u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
     let to_bytes = from_bytes.checked_add(end.checked_sub(begin)?)?;
-    (inode != 0).then_some(FilePart { device, inode, from_bytes, to_bytes })
+    (inode != 0).then_some(FilePart { device, inode, from_bytes, to_bytes, address: begin })
 }
 
 fn pair(word: &[u8], between: u8) -> Option<(u64, u64)> {
@@ -50,14 +52,20 @@ mod tests {
             7f22000-7f24000 rw-s 00000000 00:01 2049                      /dev/zero (deleted)\n\
             7ffd1a5e2000-7ffd1a603000 rw-p 00000000 00:00 0                          [stack]\n\
             ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";
-        let part = |device, inode, from_bytes, to_bytes| FilePart { device, inode, from_bytes, to_bytes };
+        let part = |device, inode, from_bytes, to_bytes, address| FilePart {
+            device,
+            inode,
+            from_bytes,
+            to_bytes,
+            address,
+        };
         let parts: Vec<_> = parse(text).collect();
         assert_eq!(
             parts,
             [
-                part((0xfe, 1), 262_254, 0, 0x4000),
-                part((0xfe, 1), 1577, 0x28000, 0x2a000),
-                part((0, 1), 2049, 0, 0x2000),
+                part((0xfe, 1), 262_254, 0, 0x4000, 0x55d0_c8a0_0000),
+                part((0xfe, 1), 1577, 0x28000, 0x2a000, 0x7f0c_1000),
+                part((0, 1), 2049, 0, 0x2000, 0x7f2_2000),
             ]
         );
         for length in 0..text.len() {

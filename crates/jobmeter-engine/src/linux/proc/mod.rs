@@ -3,6 +3,7 @@
 pub mod io;
 pub(crate) mod maps;
 pub mod mounts;
+pub(crate) mod pagemap;
 pub(crate) mod process_count;
 pub mod root;
 pub mod scan;

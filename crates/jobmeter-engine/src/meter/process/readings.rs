@@ -78,6 +78,7 @@ impl Process {
             parent_faults_at_birth: self.parent_faults_at_birth,
             max_rss_bytes: self.max_rss_bytes,
             max_anon_bytes: self.max_anon_bytes,
+            anon_before_bytes: self.anon_at_full_bytes,
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
             // Without its first thread the kernel does not show the mark.
@@ -107,6 +108,7 @@ impl Process {
             read_mark_bytes: self.peak_rss_bytes,
             faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
             anon_bytes: self.max_anon_bytes,
+            anon_before_bytes: self.anon_at_full_bytes,
             faults_since_full: faults.map(|faults| faults.saturating_sub(self.faults_at_full)),
             copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
@@ -135,6 +137,11 @@ impl Process {
         self.max_anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
+        self.anon_at_full_bytes = match self.stat.is_forked_copy() && !self.is_main {
+            // Each page that it has made its own took a fault.
+            true => self.max_anon_bytes.min(self.faults_at_full * PAGE_BYTES),
+            false => self.max_anon_bytes,
+        };
         self.exec = None;
         self.is_end_bounded = self.is_zombie() && !self.has_lost_leader();
     }

@@ -3,7 +3,9 @@
 use super::Follower;
 use crate::linux::perf_ring::files::MappedFiles;
 use crate::linux::perf_ring::record::{FileId, Mapping};
+use crate::linux::perf_ring::touched::TouchedFiles;
 use crate::linux::proc::maps;
+use crate::linux::proc::pagemap::PageMap;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::sys;
 use crate::meter::Meter;
@@ -12,10 +14,19 @@ use std::os::fd::AsRawFd;
 /// The mappings of more processes than this are not read, each of which takes some 50 µs.
 const MOST_READ: usize = 64;
 
+/// Pages of one mapping that are told apart: 64 MiB.
+const MOST_ENTRIES: usize = 16 * 1024;
+
 impl Follower {
+    /// Takes up what was touched of files until now.
+    pub(crate) fn collect_touches(&mut self) {
+        self.ring.collect_touches();
+    }
+
     /// The most that the job had mapped of files and shared memory since the last call, each page counted once; `None` where
-    /// that is not known.
-    pub(crate) fn take_mapped_bytes(&mut self) -> Option<u64> {
+    /// that is not known. `huge_bytes` is what the machine has mapped of files with huge pages since the run began, which no
+    /// record of touched pages tells.
+    pub(crate) fn take_mapped_bytes(&mut self, huge_bytes: Option<u64>) -> Option<u64> {
         let files = self.lives.files.as_mut()?;
         if !self.ring.has_maps() {
             self.lives.files = None;
@@ -25,19 +36,27 @@ impl Follower {
         self.ring.waiting_mappings().for_each(|mapping| {
             files.note(mapping);
         });
-        self.lives.take_mapped_bytes()
+        let touched = huge_bytes.and_then(|huge_bytes| self.ring.touched(huge_bytes));
+        self.lives.take_mapped_bytes(touched)
     }
 
     /// A tick that began at `tick_ns` has read `bytes` of files in the memory of `pid`. More than the records allow means that
-    /// they do not tell all: a mapping was enlarged with mremap.
-    pub(crate) fn check_mapped(&mut self, pid: i32, bytes: u64, tick_ns: u64) {
-        let known = self.lives.files.as_ref().and_then(|files| files.bytes_of(pid));
+    /// they do not tell all: a mapping was enlarged with mremap, or pages came in a way that is not traced.
+    pub(crate) fn check_mapped(&mut self, pid: i32, bytes: u64, tick_ns: u64, huge_bytes: Option<u64>) {
         let is_same_program = self.lives.get(pid).is_some_and(|life| life.is_same_program_since(tick_ns));
-        if known.is_some_and(|known_bytes| known_bytes < bytes) && is_same_program {
-            let mut waiting = self.ring.waiting.iter().filter(|record| record.pid == pid);
-            if waiting.next().is_none() {
-                self.lives.files = None;
-            }
+        let mut waiting = self.ring.waiting.iter().filter(|record| record.pid == pid);
+        if !is_same_program || waiting.next().is_some() {
+            return;
+        }
+        let Some(files) = &self.lives.files else { return };
+        let is_short = |touched| files.bytes_of(pid, touched).is_some_and(|known_bytes| known_bytes < bytes);
+        let touched = huge_bytes.and_then(|huge_bytes| self.ring.touched(huge_bytes));
+        let touches_are_short = touched.is_some() && is_short(touched);
+        if is_short(None) {
+            self.lives.files = None;
+        }
+        if touches_are_short {
+            self.ring.touches = None;
         }
     }
 
@@ -59,12 +78,41 @@ impl Follower {
             let Ok(text) = text else { continue };
             files.exec(pid);
             for part in maps::parse(&text) {
-                let maps::FilePart { device, inode, from_bytes, to_bytes } = part;
+                let maps::FilePart { device, inode, from_bytes, to_bytes, .. } = part;
                 files.map(pid, &Mapping { file: FileId { device, inode }, from_bytes, to_bytes });
+            }
+            if let Some(touches) = &mut self.ring.touches {
+                touch_present(proc, pid, &text, touches.files_mut());
             }
         }
         self.lives.files = Some(files);
         true
+    }
+}
+
+/// Takes note of the pages of files that `pid` has in memory. Those of large files are not told apart, nor those of a process
+/// that may not be asked.
+fn touch_present(proc: ProcRoot, pid: i32, maps_text: &[u8], touched: &mut TouchedFiles) {
+    let page_bytes = sys::sysconf(libc::_SC_PAGESIZE);
+    let pages = proc.open(pid, "pagemap");
+    let mut entries = vec![0; MOST_ENTRIES * PageMap::ENTRY_BYTES];
+    for part in maps::parse(maps_text) {
+        let file = FileId { device: part.device, inode: part.inode };
+        let count = ((part.to_bytes - part.from_bytes) / page_bytes) as usize;
+        let wanted = count * PageMap::ENTRY_BYTES;
+        let at = part.address / page_bytes * PageMap::ENTRY_BYTES as u64;
+        let read = match &pages {
+            Ok(pages) if count <= MOST_ENTRIES => sys::pread(pages.as_raw_fd(), &mut entries[..wanted], at),
+            _ => Ok(0),
+        };
+        if read.is_ok_and(|read| read == wanted) {
+            let first_page = part.from_bytes / page_bytes;
+            for page in PageMap(&entries[..wanted]).file_pages() {
+                touched.touch(file, first_page + page, first_page + page);
+            }
+        } else {
+            touched.touch_whole(file);
+        }
     }
 }
 
