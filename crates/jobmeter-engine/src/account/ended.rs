@@ -48,10 +48,14 @@ pub(crate) struct CopyReadings {
 }
 
 impl LastReadings {
+    /// It counts with what it changed, beside its parent.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.copy.is_some() || self.read_copy_bytes.is_some()
+    }
+
     /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
     pub(crate) fn inherited_bytes(&self) -> u64 {
-        let is_copy = self.copy.is_some() || self.read_copy_bytes.is_some();
-        if is_copy { self.final_mark_bytes.unwrap_or(self.read_mark_bytes) } else { 0 }
+        if self.is_copy() { self.final_mark_bytes.unwrap_or(self.read_mark_bytes) } else { 0 }
     }
 
     /// What it held when it was last read, besides what is its parent's.

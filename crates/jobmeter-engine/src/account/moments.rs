@@ -22,20 +22,27 @@ pub(super) struct Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Amounts {
     pub(super) certain_bytes: u64,
-    /// The sum of the loose bounds.
+    /// The sum of the loose bounds of descendants.
     pub(super) loose_bytes: u64,
+    /// The loose bound of main, of which more may be known at the end.
+    pub(super) loose_main_bytes: u64,
     /// What those without a bound of their own can have held together, by their page faults.
     pub(super) by_faults_bytes: Option<u64>,
 }
 
 impl Amounts {
     /// Worse than any other.
-    const UNKNOWN: Amounts =
-        Amounts { certain_bytes: u64::MAX, loose_bytes: u64::MAX, by_faults_bytes: None };
+    const UNKNOWN: Amounts = Amounts {
+        certain_bytes: u64::MAX,
+        loose_bytes: u64::MAX,
+        loose_main_bytes: u64::MAX,
+        by_faults_bytes: None,
+    };
 
     fn is_at_least(&self, other: &Amounts) -> bool {
         self.certain_bytes >= other.certain_bytes
             && self.loose_bytes >= other.loose_bytes
+            && self.loose_main_bytes >= other.loose_main_bytes
             && self.by_faults_bytes.unwrap_or(u64::MAX) >= other.by_faults_bytes.unwrap_or(u64::MAX)
     }
 
@@ -43,6 +50,7 @@ impl Amounts {
         Amounts {
             certain_bytes: self.certain_bytes.max(other.certain_bytes),
             loose_bytes: self.loose_bytes.max(other.loose_bytes),
+            loose_main_bytes: self.loose_main_bytes.max(other.loose_main_bytes),
             by_faults_bytes: self.by_faults_bytes.zip(other.by_faults_bytes).map(|(a, b)| a.max(b)),
         }
     }
@@ -94,7 +102,10 @@ impl Moment {
         let of = |amounts: Amounts| {
             let by_faults_bytes =
                 amounts.by_faults_bytes.filter(|_| known.faults_are_whole && has_all_faults);
-            Amounts { by_faults_bytes, ..amounts }.bound(self.loose, unbounded, known.largest_bytes)
+            let main_bytes = amounts.loose_main_bytes.min(known.main_bytes.unwrap_or(u64::MAX));
+            let certain_bytes = amounts.certain_bytes.saturating_add(main_bytes);
+            let amounts = Amounts { by_faults_bytes, certain_bytes, ..amounts };
+            amounts.bound(self.loose, unbounded, known.largest_bytes)
         };
         let once = self.files_once.and_then(of);
         let once = once.map(|bound| Bound { source: UpperSource::FilesOnce, ..bound });
@@ -171,6 +182,8 @@ pub(crate) struct Bound {
 pub(crate) struct AtTheEnd {
     /// The largest mark of any process, where it is certain.
     pub largest_bytes: Option<u64>,
+    /// The most that main held in any of its programs, by what `wait` told of it.
+    pub main_bytes: Option<u64>,
     /// The processes that intervals listed turned out to be all that there were.
     pub all_are_listed: bool,
     /// No process discarded the accounts of its children, their page faults among them.

@@ -42,9 +42,7 @@ impl Living {
     /// The most that it can have held since the full tick before, besides what it inherited and did not change: memory of
     /// its own, and mapped files and shared memory as ticks have seen them.
     pub(crate) fn at_most(&self, huge: Huge) -> Parts {
-        let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
-        let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
-        let rss_bytes = rss_bytes.max(self.before_exec_bytes);
+        let rss_bytes = self.rss_at_most_bytes(huge);
         if !self.is_copy {
             return Parts::of(rss_bytes, self.min_file_bytes).with_anon(self.anon_at_most_bytes());
         }
@@ -55,6 +53,13 @@ impl Living {
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
         let anon_bytes = anon_by_faults_bytes(self.faults).min(rss_bytes);
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), anon_bytes }
+    }
+
+    /// All that it can have had in memory.
+    fn rss_at_most_bytes(&self, huge: Huge) -> u64 {
+        let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
+        let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
+        rss_bytes.max(self.before_exec_bytes)
     }
 
     /// The most anonymous memory of its own, also as a program that it ran before: its faults count on. Ticks may have seen
@@ -104,11 +109,21 @@ impl Ended {
     }
 }
 
+/// A parent of living copies that ended since the full tick before. It is among the ended, and counts until now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EndedParent {
+    pub pid: i32,
+    /// Page faults of all its life.
+    pub faults: u64,
+    pub is_main: bool,
+}
+
 /// Everything that is known of the time between two full ticks.
 #[derive(Debug, Default)]
 pub(crate) struct Interval {
     pub living: Vec<Living>,
     pub ended: Vec<Ended>,
+    pub ended_parents: Vec<EndedParent>,
     /// Processes that ended unseen may be missing in `ended`.
     pub has_unlisted: bool,
     /// Page faults since the full tick before of all that ended, listed or not. `None` where some parent discards the
@@ -142,17 +157,24 @@ impl Interval {
     /// The same without main. What copies of it have from it then counts once, for all of them; whoever was born in this time
     /// may have had all of it from its fork to its exec.
     pub(crate) fn without_main(mut self) -> Interval {
-        let living = self.living.iter().filter(|process| process.is_main).map(|main| main.at_most(self.huge));
-        let ended = self.ended.iter().filter(|ended| ended.is_main).filter_map(|ended| ended.at_most);
-        let main_anon_bytes = living.chain(ended).map(|most| most.anon_bytes).max().unwrap_or(0);
+        let living =
+            self.living.iter().filter(|process| process.is_main).map(|main| Some(main.at_most(self.huge)));
+        let ended = self.ended.iter().filter(|ended| ended.is_main).map(|ended| ended.at_most);
+        // `None` where nothing bounds a main that ended.
+        let mains: Option<Vec<Parts>> = living.chain(ended).collect();
         self.living.retain(|process| !process.is_main);
         self.ended.retain(|ended| !ended.is_main);
+        self.ended_parents.retain(|parent| !parent.is_main);
         let has_unlisted = self.has_unlisted && self.ended_faults != Some(0);
-        let newborn_bytes = if self.ended.is_empty() && !has_unlisted { 0 } else { main_anon_bytes };
+        let has_newborns = !self.ended.is_empty() || has_unlisted;
         let inherited = self.ended.iter().map(|ended| ended.inherited_bytes);
-        let inherited_bytes = inherited.chain([newborn_bytes]).max().unwrap_or(0);
+        let main_bytes = mains.iter().flatten().map(|most| if has_newborns { most.anon_bytes } else { 0 });
+        let inherited_bytes = inherited.chain(main_bytes).max().unwrap_or(0);
         if inherited_bytes > 0 {
             self.ended.push(Ended::at_unknown_times(Some(Parts::of(inherited_bytes, 0))));
+        }
+        if has_newborns && mains.is_none() {
+            self.ended.push(Ended::at_unknown_times(None));
         }
         self
     }
@@ -185,7 +207,7 @@ impl Peaks {
             }
             if interval.has_unwaited { &mut pending } else { &mut self.moments }.note(moment);
         }
-        let living = living_at_most(&interval.living, interval.huge);
+        let living = living_at_most(&interval.living, &interval.ended_parents, interval.huge);
         let plus = |bytes: Option<u64>, more_bytes: u64| bytes.map(|bytes| bytes.saturating_add(more_bytes));
         // What nobody else maps: huge pages that any of them got, and files.
         let once_bytes = plus(interval.files_bytes, interval.huge_once_bytes());
@@ -198,11 +220,13 @@ impl Peaks {
                 with_files: Amounts {
                     certain_bytes: parts.together_bytes(interval.mapped_bytes),
                     loose_bytes: alive.loose_bytes,
+                    loose_main_bytes: alive.loose_main.own_bytes.saturating_add(alive.loose_main.file_bytes),
                     by_faults_bytes: plus(ended.mapped_bytes, interval.ended_before_bytes),
                 },
                 files_once: plus(once_bytes, parts.anon_bytes).map(|certain_bytes| Amounts {
                     certain_bytes,
                     loose_bytes: alive.loose_anon_bytes,
+                    loose_main_bytes: alive.loose_main.anon_bytes,
                     by_faults_bytes: plus(ended.anon_bytes, interval.ended_before_anon_bytes),
                 }),
             });
@@ -242,47 +266,66 @@ impl EndedByFaults {
 
 /// The most that the living held together: a forked copy counts with what it changed, and what it inherited counts once,
 /// with its parent, or for the copies together where the parent no longer has it.
-fn living_at_most(living: &[Living], huge: Huge) -> Parts {
+fn living_at_most(living: &[Living], ended_parents: &[EndedParent], huge: Huge) -> Parts {
     let mut total = Parts::default();
     let from_start = living.iter().filter(|process| !process.counts_from_birth);
     from_start.for_each(|process| total.add(process.at_most(huge)));
-    let mut families: Vec<Family<'_>> = Vec::new();
+    let mut families: Vec<Family> = Vec::new();
     for copy in living.iter().filter(|process| process.is_copy) {
         match families.iter_mut().find(|family| family.parent_pid == copy.parent_pid) {
-            Some(family) => family.take(copy),
+            Some(family) => family.take(copy, huge),
             None => {
-                let parent = living.iter().find(|other| other.pid == copy.parent_pid);
-                let mut family = Family { parent_pid: copy.parent_pid, parent, ..Family::default() };
-                family.take(copy);
+                let mut family = Family::of(copy.parent_pid, living, ended_parents);
+                family.take(copy, huge);
                 families.push(family);
             }
         }
     }
-    let beyond_bytes: u64 = families.iter().map(Family::beyond_parent_bytes).sum();
-    total.own_bytes += beyond_bytes;
-    total.anon_bytes += beyond_bytes;
+    for family in &families {
+        let beyond_bytes = family.beyond_parent_bytes();
+        total.own_bytes = total.own_bytes.saturating_add(beyond_bytes.min(family.own_room_bytes));
+        total.anon_bytes = total.anon_bytes.saturating_add(beyond_bytes.min(family.anon_room_bytes));
+    }
     total
 }
 
 /// The copies of one parent.
 #[derive(Default)]
-struct Family<'a> {
+struct Family {
     parent_pid: i32,
-    parent: Option<&'a Living>,
+    /// What the parent still has: all of it where the parent ended and counts until now.
+    parent_anon_bytes: u64,
+    parent_total_faults: u64,
     /// The most that one of them has and the parent no longer.
     given_up_bytes: u64,
     inherited_bytes: u64,
     /// The most page faults of the parent since one of them was born.
     parent_faults: u64,
+    /// What they can have in memory beyond what counts as changed by them.
+    own_room_bytes: u64,
+    anon_room_bytes: u64,
 }
 
-impl Family<'_> {
-    fn take(&mut self, copy: &Living) {
-        let parent_anon_bytes = self.parent.map_or(0, |parent| parent.anon_bytes);
-        self.given_up_bytes = self.given_up_bytes.max(copy.inherited_beyond_bytes(parent_anon_bytes));
+impl Family {
+    fn of(parent_pid: i32, living: &[Living], ended_parents: &[EndedParent]) -> Family {
+        let ended = ended_parents.iter().find(|parent| parent.pid == parent_pid);
+        let ended = ended.map(|parent| (u64::MAX, parent.faults));
+        let living = living.iter().find(|other| other.pid == parent_pid);
+        let living = living.map(|parent| (parent.anon_bytes, parent.faults));
+        let (parent_anon_bytes, parent_total_faults) = living.or(ended).unwrap_or_default();
+        Family { parent_pid, parent_anon_bytes, parent_total_faults, ..Family::default() }
+    }
+
+    fn take(&mut self, copy: &Living, huge: Huge) {
+        self.given_up_bytes = self.given_up_bytes.max(copy.inherited_beyond_bytes(self.parent_anon_bytes));
         self.inherited_bytes += copy.anon_at_birth_bytes;
-        let faults = self.parent.map_or(0, |parent| parent.faults);
-        self.parent_faults = self.parent_faults.max(faults.saturating_sub(copy.parent_faults_at_birth));
+        let faults = self.parent_total_faults.saturating_sub(copy.parent_faults_at_birth);
+        self.parent_faults = self.parent_faults.max(faults);
+        let (most, rss_bytes) = (copy.at_most(huge), copy.rss_at_most_bytes(huge));
+        let own_room_bytes = rss_bytes.saturating_sub(copy.min_file_bytes).saturating_sub(most.own_bytes);
+        self.own_room_bytes = self.own_room_bytes.saturating_add(own_room_bytes);
+        self.anon_room_bytes =
+            self.anon_room_bytes.saturating_add(rss_bytes - most.anon_bytes.min(rss_bytes));
     }
 
     /// Inherited memory that is no longer the parent's: it gave it up, or changed it, with a fault for each page, while the
@@ -299,6 +342,7 @@ struct Alive {
     loose: u64,
     loose_bytes: u64,
     loose_anon_bytes: u64,
+    loose_main: Parts,
     unbounded: u64,
 }
 
@@ -307,6 +351,9 @@ impl Alive {
         let moved = |count: u64, by: u64| if is_fork { count + by } else { count.saturating_sub(by) };
         match process.at_most {
             None => self.unbounded = moved(self.unbounded, 1),
+            Some(most) if process.is_loose && process.is_main => {
+                self.loose_main = if is_fork { most } else { Parts::default() };
+            }
             Some(most) if process.is_loose => {
                 self.loose = moved(self.loose, 1);
                 self.loose_bytes = moved(self.loose_bytes, most.own_bytes.saturating_add(most.file_bytes));

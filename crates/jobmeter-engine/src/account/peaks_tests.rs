@@ -21,7 +21,7 @@ fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
 }
 
 fn living_mb(living: &[Living]) -> u64 {
-    living_at_most(living, NO_HUGE).together_bytes(None) / MB
+    living_at_most(living, &[], NO_HUGE).together_bytes(None) / MB
 }
 
 fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
@@ -33,7 +33,8 @@ fn quiet() -> Interval {
     Interval { ended_faults: Some(0), ..Interval::default() }
 }
 
-const WHOLE: AtTheEnd = AtTheEnd { largest_bytes: None, all_are_listed: true, faults_are_whole: true };
+const WHOLE: AtTheEnd =
+    AtTheEnd { largest_bytes: None, main_bytes: None, all_are_listed: true, faults_are_whole: true };
 
 fn upper_mb(peaks: &Peaks, largest_mb: Option<u64>) -> Option<(u64, UpperSource)> {
     let bound = peaks.upper(AtTheEnd { largest_bytes: largest_mb.map(|mb| mb * MB), ..WHOLE })?;
@@ -49,7 +50,7 @@ fn a_mark_of_another_time_does_not_count_now() {
     let busy = Living { faults_since: 1 << 20, ..once_large };
     assert_eq!(living_mb(&[busy]), 500, "the mark is the end of it");
     let huge = Huge { since_tick_bytes: 6 * MB, anon_since_start_bytes: 0 };
-    assert_eq!(living_at_most(&[once_large], huge).together_bytes(None), 26 * MB);
+    assert_eq!(living_at_most(&[once_large], &[], huge).together_bytes(None), 26 * MB);
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn a_copy_counts_with_what_it_changed() {
     assert_eq!(living_mb(&[program(1, 500), all]), 1000, "it can have changed all");
     let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 4 * MB };
     assert_eq!(
-        living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], huge).together_bytes(None),
+        living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], &[], huge).together_bytes(None),
         504 * MB
     );
     let grown = Living { mark_bytes: 530 * MB, faults_since: 1 << 20, ..copy_of(1, 2, 500, 256) };
@@ -107,8 +108,8 @@ fn files_are_among_those_that_the_machine_maps() {
     };
     let living = [mapper(1), mapper(2), mapper(3)];
     assert_eq!(living_mb(&living), 510);
-    assert_eq!(living_at_most(&living, NO_HUGE).together_bytes(Some(180 * MB)), 240 * MB);
-    assert_eq!(living_at_most(&living, NO_HUGE).together_bytes(Some(1000 * MB)), 510 * MB);
+    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(180 * MB)), 240 * MB);
+    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(1000 * MB)), 510 * MB);
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn huge_pages_count_only_where_somebody_faulted() {
 fn records_that_were_lost_leave_only_faults() {
     let mut peaks = Peaks::default();
     peaks.take(&Interval { living: vec![program(1, 10)], ended: vec![at(0, 5, Some(7))], ..quiet() });
-    let lost = AtTheEnd { largest_bytes: Some(MB), all_are_listed: false, faults_are_whole: true };
+    let lost = AtTheEnd { largest_bytes: Some(MB), all_are_listed: false, ..WHOLE };
     assert_eq!(peaks.upper(lost), Some(Bound { bytes: 17 * MB, source: UpperSource::Faults }));
     assert_eq!(peaks.upper(WHOLE), Some(Bound { bytes: 17 * MB, source: UpperSource::Marks }));
     let discarded = AtTheEnd { faults_are_whole: false, ..lost };
@@ -204,7 +205,7 @@ fn records_that_were_lost_leave_only_faults() {
 }
 
 fn moment(certain_bytes: u64, unbounded: Option<u64>, by_faults_bytes: Option<u64>) -> Moment {
-    let with_files = Amounts { certain_bytes, loose_bytes: 0, by_faults_bytes };
+    let with_files = Amounts { certain_bytes, loose_bytes: 0, loose_main_bytes: 0, by_faults_bytes };
     Moment { loose: 0, unbounded, with_files, files_once: None }
 }
 
@@ -235,7 +236,8 @@ fn a_moment_below_another_in_all_respects_is_dropped() {
     assert_eq!(peaks.moments.0, [moment(12, None, Some(6))], "unknown is worst");
     peaks.moments.note(moment(12, Some(9), None));
     assert_eq!(peaks.moments.0.len(), 2);
-    let with_files = Amounts { certain_bytes: 1, loose_bytes: 1, by_faults_bytes: Some(1) };
+    let with_files =
+        Amounts { certain_bytes: 1, loose_bytes: 1, loose_main_bytes: 0, by_faults_bytes: Some(1) };
     peaks.moments.note(Moment { loose: 1, with_files, ..moment(1, Some(1), Some(1)) });
     assert_eq!(peaks.moments.0.len(), 3, "less in all but the loose one");
     assert_eq!(moment(3, None, Some(1)).worse_of(&moment(2, Some(1), Some(4))), moment(3, None, Some(4)));
@@ -261,7 +263,7 @@ fn sources_have_words() {
 #[test]
 fn only_files_that_were_mapped_all_the_time_are_taken_off_the_peak() {
     let changed = Living { min_file_bytes: 0, max_file_bytes: 150 * MB, ..program(1, 170) };
-    assert_eq!(living_at_most(&[changed], NO_HUGE).together_bytes(Some(10 * MB)), 170 * MB);
+    assert_eq!(living_at_most(&[changed], &[], NO_HUGE).together_bytes(Some(10 * MB)), 170 * MB);
 }
 
 #[test]
@@ -357,9 +359,13 @@ fn where_it_is_known_what_was_mapped_files_count_once() {
 #[test]
 fn a_copy_has_changed_a_page_with_each_fault_at_most() {
     let copy = Living { max_file_bytes: 100 * MB, ..copy_of(1, 2, 500, 512) };
-    assert_eq!(living_at_most(&[program(1, 500), copy], NO_HUGE).anon_bytes, 2 * MB);
+    assert_eq!(living_at_most(&[program(1, 500), copy], &[], NO_HUGE).anon_bytes, 2 * MB);
     let parent = Living { max_anon_bytes: 500 * MB, faults: 256, ..program(1, 500) };
-    assert_eq!(living_at_most(&[parent, copy], NO_HUGE).anon_bytes, 503 * MB, "the parent changed a MiB too");
+    assert_eq!(
+        living_at_most(&[parent, copy], &[], NO_HUGE).anon_bytes,
+        503 * MB,
+        "the parent changed a MiB too"
+    );
 }
 
 #[test]
@@ -421,6 +427,19 @@ fn a_child_of_main_may_have_had_all_of_main_before_its_exec() {
     assert_eq!(upper(vec![], true, Some(16)), Some(60 + 7 + 1), "somebody may have come and gone");
 }
 
+#[test]
+fn a_child_of_a_main_that_nothing_bounds_has_no_bound_either() {
+    let upper = |born: Vec<Ended>| {
+        let main = Ended { is_main: true, ..at(0, 9, None) };
+        let interval = Interval { ended: [vec![main], born].concat(), ..quiet() };
+        let mut peaks = Peaks::default();
+        peaks.take(&Interval { ended_faults: None, ..interval.without_main() });
+        (upper_mb(&peaks, None), upper_mb(&peaks, Some(50)).map(|(mb, _)| mb))
+    };
+    assert_eq!(upper(vec![]).0.map(|(mb, _)| mb), Some(0), "it had none");
+    assert_eq!(upper(vec![at(3, 9, Some(5))]), (None, Some(5 + 50)));
+}
+
 /// A process whose first thread has ended shows no mark: its page faults bound it, or what was mapped.
 #[test]
 fn without_a_mark_faults_bound_the_living() {
@@ -433,4 +452,46 @@ fn without_a_mark_faults_bound_the_living() {
     assert_eq!(upper(NO_HUGE, None), Some((171, UpperSource::Marks)));
     assert_eq!(upper(NO_HUGE, Some(10 * MB)), Some((30, UpperSource::FilesOnce)));
     assert_eq!(upper(Huge::UNKNOWN, Some(10 * MB)), None, "one fault may have mapped anything");
+}
+
+/// A daemon that its parent leaves behind has the memory of the parent, which counts until the next full tick.
+#[test]
+fn a_copy_of_a_parent_that_ended_shares_with_it() {
+    let parent = |is_main| EndedParent { pid: 1, faults: 5000, is_main };
+    let copy = Living { parent_faults_at_birth: 4744, ..copy_of(1, 2, 60, 512) };
+    let upper = |is_main, with_main: bool| {
+        let ended = Ended { is_main, ..at(0, u64::MAX, Some(60)) };
+        let interval = Interval {
+            living: vec![copy],
+            ended: vec![ended],
+            ended_parents: vec![parent(is_main)],
+            ..quiet()
+        };
+        let mut peaks = Peaks::default();
+        peaks.take(&if with_main { interval } else { interval.without_main() });
+        upper_mb(&peaks, None).map(|(mb, _)| mb)
+    };
+    assert_eq!(upper(false, true), Some(60 + 2 + 1), "each has changed some since");
+    assert_eq!(upper(true, true), Some(60 + 2 + 1));
+    assert_eq!(upper(true, false), Some(60), "no more than it has, whoever has changed what");
+}
+
+/// First seen when it had grown already, most of what a copy has is not inherited.
+#[test]
+fn a_copy_has_no_more_than_is_in_memory() {
+    assert_eq!(living_mb(&[copy_of(1, 2, 60, 15_000)]), 60);
+    assert_eq!(living_mb(&[copy_of(1, 2, 60, 15_000), copy_of(1, 3, 60, 512)]), 58 + 2 + 60);
+}
+
+/// Main has become another program: what it held before is told by its faults, or by `wait` at the end.
+#[test]
+fn a_loose_main_is_bounded_by_what_wait_tells_of_it() {
+    let main = Ended { is_main: true, is_loose: true, ..at(0, u64::MAX, Some(640)) };
+    let mut peaks = Peaks::default();
+    peaks.take(&Interval { living: vec![program(2, 30)], ended: vec![main], ..quiet() });
+    let upper = |main_mb: Option<u64>| {
+        let known = AtTheEnd { main_bytes: main_mb.map(|mb| mb * MB), ..WHOLE };
+        peaks.upper(known).map(|bound| bound.bytes / MB)
+    };
+    assert_eq!((upper(None), upper(Some(45)), upper(Some(9000))), (Some(670), Some(75), Some(670)));
 }

@@ -1,18 +1,20 @@
 //! Collects what bounds the memory peak from above: marks and faults of the living at full ticks, and of those that
 //! ended in between.
 
+mod interval;
+pub(crate) mod parents;
 mod unread;
 
 use super::Meter;
 use crate::account::ended::LastReadings;
-use crate::account::parts::{Huge, PAGE_BYTES, Parts, is_loose};
-use crate::account::peaks::{Ended, Interval, Living, Peaks};
+use crate::account::parts::Huge;
+use crate::account::peaks::Peaks;
 use crate::linux::control::Reaped;
-use crate::linux::perf_ring::Passed;
 use crate::linux::proc::vmstat::{Pages, VmStat};
 use crate::linux::taskstats::{ExitRecord, ExitRecords};
 use crate::meter::Target;
 use crate::meter::process::Process;
+use parents::CopyLife;
 use std::collections::HashMap;
 
 const HUGE_PAGE_BYTES: u64 = 2 << 20;
@@ -35,24 +37,16 @@ struct ExitMark {
 struct Departed {
     pid: i32,
     is_main: bool,
-    /// Forked copies of it count with what they changed: it counts for as long as any of them.
-    has_copies: bool,
+    /// Forked copies of it count with what they changed: it counts for as long as any of them. 0 without copies.
+    copies_until_ns: u64,
     readings: LastReadings,
-    /// Its page faults when it was last read, and those since the last full tick.
+    /// Its page faults when it was last read, those since the last full tick, and all of them where that is known.
     faults: u64,
     faults_since: u64,
+    final_faults: Option<u64>,
+    /// When it ended, where that is recorded.
+    end_ns: Option<u64>,
     is_bounded_before: bool,
-}
-
-/// Page faults of the parent of a forked copy: with each it can have changed a page that the copy keeps as it was.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ParentFaults {
-    pub total: u64,
-    /// Since the last full tick.
-    pub since: u64,
-    /// Anonymous memory that it had at least whenever it forked since the last full tick: what it has now, less one page for
-    /// each of its faults. A copy began with as much.
-    pub anon_at_least_bytes: u64,
 }
 
 /// What the machine did with its pages since the last full tick.
@@ -87,6 +81,8 @@ pub(crate) struct Bounds {
     /// Some member has run since the last full tick.
     pub has_run: bool,
     departed: Vec<Departed>,
+    /// Parents of copies that no tick has seen and that ended since the last full tick, and until when they count.
+    unseen_parents: Vec<(i32, u64)>,
     exit_records: Option<ExitRecords>,
     exit_marks: HashMap<i32, ExitMark>,
     /// The last full tick.
@@ -182,6 +178,14 @@ impl Bounds {
         Some(self.vmstat.pages()?.oom_kills?.saturating_sub(before))
     }
 
+    /// Until when a process counts that has ended, for the sake of its copies; 0 where it has none.
+    fn copies_until_ns(&self, pid: i32) -> u64 {
+        let gone = self.departed.iter().filter(|gone| gone.pid == pid).map(|gone| gone.copies_until_ns);
+        let unseen =
+            self.unseen_parents.iter().filter(|(parent, _)| *parent == pid).map(|(_, until_ns)| *until_ns);
+        gone.chain(unseen).max().unwrap_or(0)
+    }
+
     /// At every tick: the largest single marks, and what is mapped of files.
     pub(crate) fn take_levels(&mut self, processes: &[Process]) {
         let mut file_bytes = 0;
@@ -199,23 +203,25 @@ impl Bounds {
 
 impl Meter {
     /// A member has left the tree.
-    pub(super) fn note_departed_memory(&mut self, gone: &Process, reaped: Option<&Reaped>) {
+    pub(super) fn note_departed_memory(&mut self, gone: &Process, reaped: Option<&Reaped>, life: CopyLife) {
         self.bounds.collect_exit_records();
         let mark = self.bounds.exit_marks.get(&gone.id.pid).map(|mark| mark.record);
         let reaped_bytes = reaped.map(|reaped| reaped.usage.peak_rss_bytes);
         let final_mark_bytes = mark.map(|mark| mark.peak_rss_bytes).or(reaped_bytes);
         // Read as a zombie, or in its exit record, the count of its faults is final.
         let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
-        let parent = self.counts_with_copies(gone.parent_pid);
+        let parent = self.counts_with_copy(gone.forked_by(), life, &[]);
         let last_name = mark.and_then(|mark| mark.name);
         let readings = gone.last_readings(final_mark_bytes, final_faults, last_name, parent);
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
             is_main: gone.is_main,
-            has_copies: gone.has_copies,
+            copies_until_ns: if gone.has_copies { u64::MAX } else { 0 },
             readings,
             faults: gone.stat.faults(),
             faults_since: gone.faults_since_full(),
+            final_faults,
+            end_ns: life.end_ns,
             is_bounded_before: gone.is_end_bounded(),
         });
         if gone.is_main {
@@ -275,109 +281,6 @@ impl Meter {
         self.bounds.bounded_at_ns = now_ns;
     }
 
-    /// When a living process was born that counts from then on alone.
-    fn newborn_at_ns(&self, living: &Living) -> Option<u64> {
-        let follower = self.witnesses.follower.as_ref().filter(|_| !living.is_main)?;
-        follower.birth_of_leaf_ns(living.pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
-    }
-
-    fn interval(&mut self, now_ns: u64, passed: &[Passed]) -> Interval {
-        let discards = self.doubts.may_discard && !self.events_are_complete();
-        let has_hole = self.counters.ledger.has_hole || discards;
-        // Asked before the faults are read: whoever was waited for by now is in them.
-        let has_unwaited = self.witnesses.follower.as_ref().is_some_and(|follower| follower.has_zombies());
-        let ended_total = self.ended_faults_total();
-        let ended_since = ended_total.saturating_sub(self.bounds.ended_faults);
-        self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
-        let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
-        // One process alone is bounded by its mark: the machine need not be asked.
-        let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie() && !only.has_lost_leader())
-            && passed.is_empty()
-            && self.bounds.departed.is_empty();
-        let is_over = match &self.bounds.departed[..] {
-            [only] => {
-                self.tree.processes.is_empty()
-                    && only.readings.final_mark_bytes.is_some()
-                    && passed.iter().all(|life| life.pid == only.pid)
-            }
-            _ => false,
-        };
-        let page_bytes = self.tree.scale.page_bytes;
-        let has_unknown = ended_since > known_faults;
-        let machine = if (is_alone || is_over) && !has_unknown {
-            MachinePages::UNKNOWN
-        } else {
-            self.bounds.read_pages(page_bytes)
-        };
-        let files_bytes = self.take_files_bytes(now_ns, machine.huge_file_bytes);
-        let late_marks = self.read_late_marks(now_ns);
-        let mut interval = Interval {
-            huge: machine.huge,
-            mapped_bytes: machine.mapped_bytes,
-            files_bytes,
-            ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
-            has_unlisted: !self.events_are_complete(),
-            has_unwaited,
-            ..Interval::default()
-        };
-        for process in &self.tree.processes {
-            if process.is_zombie() {
-                if !process.is_end_bounded() {
-                    // Where only the first thread has ended its record is not that of the process, and the faults go on.
-                    let lives_on = process.has_lost_leader();
-                    let faults = (process.is_final || lives_on).then(|| process.stat.faults());
-                    let mark = self.bounds.exit_marks.get(&process.id.pid).filter(|_| !lives_on);
-                    let mark = mark.map(|mark| mark.record);
-                    let readings = process.last_readings(
-                        mark.map(|mark| mark.peak_rss_bytes),
-                        faults,
-                        mark.and_then(|mark| mark.name),
-                        self.parent_faults(process.parent_pid),
-                    );
-                    interval.push_ended(0, u64::MAX, process.is_main, readings);
-                }
-            } else if let Some(living) = process.living(now_ns) {
-                match (living.as_loose(), self.newborn_at_ns(&living)) {
-                    (Some(loose), _) => interval.ended.push(loose),
-                    (None, Some(born_ns)) => {
-                        interval.ended.push(living.born_at(born_ns, interval.huge));
-                        // What it shares with other copies counts with their parent.
-                        interval.living.push(Living { counts_from_birth: true, ..living });
-                    }
-                    (None, None) => interval.living.push(living),
-                }
-            } else if let Some((_, mark)) = late_marks.iter().find(|(pid, _)| *pid == process.id.pid) {
-                let readings = mark.of(process, self.parent_faults(process.parent_pid));
-                interval.push_ended(0, u64::MAX, process.is_main, readings);
-            } else {
-                // Its faults are not among those of the ended.
-                interval.ended.push(Ended { is_main: process.is_main, ..Ended::at_unknown_times(None) });
-                interval.ended_faults = None;
-            }
-        }
-        for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
-            if !passed.iter().any(|life| life.pid == gone.pid) {
-                interval.push_ended(0, u64::MAX, gone.is_main, gone.readings);
-            }
-        }
-        let mut lived = Vec::with_capacity(passed.len());
-        for life in passed {
-            let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid).copied();
-            let readings = gone.map_or_else(|| self.unseen_readings(life, now_ns), |gone| gone.readings);
-            lived.push((gone, *life, readings));
-        }
-        for (gone, life, readings) in lived {
-            // Learned while the others were looked at.
-            let now_gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid);
-            let (fork_ns, end_ns) = match now_gone.filter(|gone| gone.has_copies) {
-                Some(_) => (0, u64::MAX),
-                None => (life.fork_ns, life.end_ns),
-            };
-            interval.push_ended(fork_ns, end_ns, gone.is_some_and(|gone| gone.is_main), readings);
-        }
-        interval
-    }
-
     /// What the job had mapped of files and shared memory since the last full tick, each page once, where that is known.
     fn take_files_bytes(&mut self, now_ns: u64, huge_file_bytes: Option<u64>) -> Option<u64> {
         let is_complete = self.events_are_complete();
@@ -387,40 +290,6 @@ impl Meter {
             follower.check_mapped(process.id.pid, process.rss_file_bytes, now_ns, huge_file_bytes);
         }
         follower.take_mapped_bytes(huge_file_bytes).filter(|_| is_complete)
-    }
-
-    /// Page faults of `pid` where its memory is counted at all times of the present interval, in which a copy of it ended:
-    /// it lives, or has ended itself since the last full tick.
-    fn counts_with_copies(&mut self, pid: i32) -> Option<ParentFaults> {
-        let gone = self.bounds.departed.iter_mut().find(|gone| gone.pid == pid && !gone.is_bounded_before);
-        match gone {
-            Some(gone) => {
-                gone.has_copies = true;
-                Some(ParentFaults { total: gone.faults, since: gone.faults_since, anon_at_least_bytes: 0 })
-            }
-            None => {
-                let ended = self.tree.get_mut(pid).filter(|(parent, _)| parent.is_zombie());
-                match ended {
-                    // It ended since the last full tick, and counts until the next one.
-                    Some((parent, _)) if !parent.is_end_bounded() => {
-                        parent.has_copies = true;
-                        let (total, since) = (parent.stat.faults(), parent.faults_since_full());
-                        Some(ParentFaults { total, since, anon_at_least_bytes: 0 })
-                    }
-                    _ => self.parent_faults(pid),
-                }
-            }
-        }
-    }
-
-    /// Of a member that has not ended: what its forked copies did not change is in its memory.
-    fn parent_faults(&self, pid: i32) -> Option<ParentFaults> {
-        let living = self.tree.get(pid).filter(|process| !process.is_zombie());
-        living.map(|parent| {
-            let (total, since) = (parent.stat.faults(), parent.faults_since_full());
-            let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
-            ParentFaults { total, since, anon_at_least_bytes: anon_bytes.saturating_sub(since * PAGE_BYTES) }
-        })
     }
 
     /// Page faults of all processes that have ended and were waited for, as of now.
@@ -437,22 +306,5 @@ impl Meter {
             waited += process.waited_faults;
         }
         reaped + lost + waited
-    }
-}
-
-impl Interval {
-    fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
-        let at_most = readings.at_most(self.huge);
-        let is_loose = |most: Parts| {
-            readings.final_mark_bytes.is_none()
-                && is_loose(most.own_bytes + most.file_bytes, readings.read_mark_bytes)
-        };
-        if at_most.is_none() {
-            self.ended_before_bytes += readings.before_bytes(self.huge);
-            self.ended_before_anon_bytes += readings.before_anon_bytes();
-        }
-        let is_loose = at_most.is_some_and(is_loose);
-        let inherited_bytes = readings.inherited_bytes();
-        self.ended.push(Ended { fork_ns, end_ns, at_most, is_loose, inherited_bytes, is_main });
     }
 }

@@ -71,9 +71,9 @@ impl Meter {
 
     /// When a member ended that is gone: by the events, or now at the latest.
     fn end_of_gone(&mut self, gone: &Process, reaped: Option<&Reaped>, now_ns: u64) -> u64 {
-        let recorded_ns = self.part_from(gone.id.pid, now_ns);
-        self.note_departed_memory(gone, reaped);
-        recorded_ns.unwrap_or(now_ns)
+        let life = self.part_from(gone.id.pid, now_ns);
+        self.note_departed_memory(gone, reaped, life);
+        life.end_ns.unwrap_or(now_ns)
     }
 
     /// A member that has ended and waits for its parent.
@@ -133,6 +133,9 @@ impl Meter {
             let (id, parent_pid, name) = (process.id, process.parent_pid, process.stat.name);
             let as_read = (now_ns, parent_pid, name);
             let (start_ns, parent_pid, name) = self.note_sampled(id.pid, now_ns).unwrap_or(as_read);
+            if let Some((process, _)) = self.tree.get_mut(id.pid) {
+                process.note_forked_by(parent_pid);
+            }
             let t_ns = self.since_start_ns(start_ns);
             self.emit(&Event::ProcessStart { t_ns, id, parent_pid, name: name_text(&name) });
         }

@@ -1,6 +1,6 @@
 //! The meter: one tick reads the tree and the machine, fills the row, and hands it to whoever listens.
 
-mod bounds;
+pub(crate) mod bounds;
 mod contained;
 mod containers;
 mod exits;

@@ -45,6 +45,8 @@ impl Meter {
         let known = AtTheEnd {
             // Each that is taken for as large has a mark that may lag.
             largest_bytes: reaped_bytes.filter(|_| faults_are_whole).map(|bytes| bytes + lag_bytes),
+            // It has those that main waited for in it, and every program that main has run.
+            main_bytes: ledger.main_usage.map(|usage| usage.peak_rss_bytes + lag_bytes),
             all_are_listed: self.witnesses.follower.is_none() || self.events_are_complete(),
             faults_are_whole,
         };

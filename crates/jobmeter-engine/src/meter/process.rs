@@ -76,6 +76,8 @@ pub struct Process {
     pub is_main: bool,
     /// Of the process that is its parent now.
     pub parent_pid: i32,
+    /// Its parent at the last full tick, or when it was forked after that.
+    forked_by: i32,
     /// The command name has changed since it was last reported.
     pub is_renamed: bool,
     /// Since the last full tick it has become another program. Its mark does not tell of what it held before.
@@ -194,6 +196,7 @@ impl Process {
             serial: 0,
             is_main,
             parent_pid: stat.parent_pid,
+            forked_by: stat.parent_pid,
             is_renamed: false,
             exec: None,
             before_exec_bytes: 0,
@@ -267,26 +270,6 @@ impl Process {
     /// The kernel keeps lists of children; asked of a process whose descriptors are kept.
     pub fn has_children_list(&self) -> bool {
         self.has_children_list
-    }
-
-    /// Descriptors that it holds.
-    pub fn kept_files(&self) -> u64 {
-        let files = [
-            &self.statm_file,
-            &self.stat_file,
-            &self.children_file,
-            &self.io_file,
-            &self.status_file,
-            &self.queue.file,
-        ];
-        files.into_iter().flatten().count() as u64
-    }
-
-    /// Closes the kept descriptors. Figures that were read stay; later reads open their file each time.
-    pub fn close_files(&mut self) {
-        self.keeps_all = false;
-        (self.statm_file, self.stat_file, self.children_file) = (None, None, None);
-        (self.io_file, self.status_file, self.queue.file) = (None, None, None);
     }
 
     /// Whether all its files were read after it last ran, and it has not ended.

@@ -2,6 +2,7 @@
 //! how far the count of processes can be trusted.
 
 mod attached;
+mod known;
 mod mapped;
 
 use super::PerfRing;
@@ -14,10 +15,10 @@ use crate::linux::control::Reaped;
 use crate::linux::proc::stat::name_text;
 use crate::linux::sys;
 use crate::meter::Meter;
+use crate::meter::bounds::parents::CopyLife;
 use crate::meter::process::{Presence, read_thread_children};
 use jobmeter_model::WarningKind;
 use jobmeter_model::event::{Event, ProcessId};
-use jobmeter_model::summary::Source;
 use std::os::fd::{AsRawFd, RawFd};
 
 /// Events recorded per run for processes that no tick sampled; further processes are only counted.
@@ -51,8 +52,7 @@ pub(crate) struct Follower {
     swept_lost: u64,
     /// Programs that main has run, once it is gone.
     pub(crate) main_programs: Option<u32>,
-    /// Mappings are followed from this time of the run on.
-    maps_due_ns: u64,
+    maps: mapped::Plan,
 }
 
 impl Follower {
@@ -72,7 +72,7 @@ impl Follower {
             has_warned: false,
             swept_lost: 0,
             main_programs: None,
-            maps_due_ns: 0,
+            maps: mapped::Plan::default(),
         }
     }
 
@@ -83,48 +83,6 @@ impl Follower {
     /// Copies the records out of the ring for later: the ring is small, and a tick over thousands of processes takes long.
     pub(crate) fn collect(&mut self) {
         self.ring.collect();
-    }
-
-    /// Whether the ring had records of every process since the job began.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
-    }
-
-    /// Whether some that ended unsampled were not waited for when this was last looked at.
-    pub(crate) fn has_zombies(&self) -> bool {
-        !self.zombies.is_empty()
-    }
-
-    /// When a process was born that has forked nobody, where no record is missing.
-    pub(crate) fn birth_of_leaf_ns(&self, pid: i32) -> Option<u64> {
-        self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.fork_ns
-    }
-
-    /// Its records tell the names of processes.
-    pub(crate) fn tells_names(&self) -> bool {
-        !self.ring.is_fed()
-    }
-
-    /// Threads that were started besides the first of each process.
-    pub(crate) fn thread_births(&self) -> u64 {
-        self.lives.thread_births
-    }
-
-    pub(crate) fn source(&self) -> Source {
-        let scope =
-            if self.ring.is_of_tree { "of the job's tree" } else { "of all CPUs, the job's picked out" };
-        let state = if self.ring.lost > 0 {
-            format!("at least {} records were lost", self.ring.lost)
-        } else if self.is_complete() {
-            "nothing was lost".to_owned()
-        } else {
-            "some processes could not be followed".to_owned()
-        };
-        let (name, what) = match self.ring.is_fed() {
-            true => ("exit_events", "starts and ends of processes, by the kernel's process connector"),
-            false => ("perf_ring", "starts, names and ends of processes"),
-        };
-        Source { name: name.to_owned(), used: true, detail: format!("{what}, {scope}; {state}") }
     }
 
     /// Processes that lived since the last call and that a tick at `now_ns` cannot show.
@@ -397,18 +355,20 @@ impl Meter {
         }
     }
 
-    /// The tree has removed `pid`: returns when it ended, where the ring knows.
-    pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> Option<u64> {
+    /// The tree has removed `pid`: returns when it began and ended, where the ring knows.
+    pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> CopyLife {
         let is_main = pid == self.main_pid();
-        let follower = self.witnesses.follower.as_mut()?;
+        let Some(follower) = self.witnesses.follower.as_mut() else { return CopyLife::default() };
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
-        let life = follower.lives.let_go(pid, now_ns)?;
+        let Some(life) = follower.lives.let_go(pid, now_ns) else { return CopyLife::default() };
         if is_main {
             follower.main_programs = Some(life.programs);
         }
-        let end_ns = life.end_ns.or(waiting_ns)?;
-        follower.lives.pass_member(pid, life.fork_ns.unwrap_or_default(), end_ns);
-        Some(end_ns)
+        let end_ns = life.end_ns.or(waiting_ns);
+        if let Some(end_ns) = end_ns {
+            follower.lives.pass_member(pid, &life, end_ns);
+        }
+        CopyLife { fork_ns: life.fork_ns, end_ns }
     }
 
     /// Keeps the usage of an orphan that we reaped and that no tick had sampled.

@@ -59,6 +59,8 @@ pub(crate) struct Passed {
     /// 0 where the fork was not recorded, the maximum where it lives.
     pub(crate) fork_ns: u64,
     pub(crate) end_ns: u64,
+    /// Who forked it; 0 where only the number is known.
+    pub(crate) parent_pid: i32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,7 +250,7 @@ impl Lives {
                 if life.is_recorded || is_member(pid) {
                     return Some(Change::MemberEnded { pid });
                 }
-                self.pass(pid, life.fork_ns.unwrap_or_default(), t_ns);
+                self.pass(pid, &life, t_ns);
                 Some(Change::UnsampledEnded { pid })
             }
         }
@@ -310,10 +312,10 @@ impl Lives {
         Some(Change::Replaced { pid, before })
     }
 
-    /// A process that no tick has seen is gone. `fork_ns` is 0 where its fork was not recorded: it then counts as
-    /// having lived all the time.
-    fn pass(&mut self, pid: i32, fork_ns: u64, end_ns: u64) {
-        self.passed.push(Passed { pid, fork_ns, end_ns });
+    /// A process is gone that a tick cannot show. Where its fork was not recorded it counts as having lived all the time.
+    fn pass(&mut self, pid: i32, life: &Life, end_ns: u64) {
+        let fork_ns = life.fork_ns.unwrap_or_default();
+        self.passed.push(Passed { pid, fork_ns, end_ns, parent_pid: life.parent_pid });
         if self.passed.len() >= MAX_PASSED {
             self.folded += most_together(&self.passed);
             self.passed.clear();
@@ -321,9 +323,9 @@ impl Lives {
     }
 
     /// A member is gone. One that had ended before the last call of [`Lives::take_passed`] was a zombie of the tree then.
-    pub(super) fn pass_member(&mut self, pid: i32, fork_ns: u64, end_ns: u64) {
+    pub(super) fn pass_member(&mut self, pid: i32, life: &Life, end_ns: u64) {
         if end_ns >= self.taken_until_ns {
-            self.pass(pid, fork_ns, end_ns);
+            self.pass(pid, life, end_ns);
         }
     }
 
@@ -335,8 +337,9 @@ impl Lives {
             pid: *pid,
             fork_ns: life.fork_ns.unwrap_or_default(),
             end_ns: u64::MAX,
+            parent_pid: life.parent_pid,
         });
-        let unknown = Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX };
+        let unknown = Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX, parent_pid: 0 };
         let folded = std::iter::repeat_n(unknown, std::mem::take(&mut self.folded) as usize);
         self.taken_until_ns = now_ns;
         self.passed.drain(..).chain(unsampled).chain(folded).collect()

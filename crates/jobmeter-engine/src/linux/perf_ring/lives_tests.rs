@@ -137,15 +137,18 @@ fn members_that_left_and_those_not_met_yet_are_among_them() {
     lives.get_mut(11).expect("alive").is_recorded = true;
     changes(&mut lives, &[fork(2, 12, MAIN), exit(3, 12, 12), fork(4, 13, MAIN)], &[11]);
     assert_eq!(most_together(&lives.take_passed(5)), 1, "12, then 13: 11 was sampled, and it lives");
-    lives.pass_member(11, 1, 4);
+    let of = |lives: &Lives, pid| *lives.get(pid).expect("alive");
+    let eleven = of(&lives, 11);
+    lives.pass_member(11, &eleven, 4);
     assert_eq!(
         most_together(&lives.take_passed(20)),
         1,
         "13 is still unsampled; who ended before the last count is no more"
     );
     lives.get_mut(13).expect("alive").is_recorded = true;
-    lives.pass_member(11, 1, 22);
-    lives.pass_member(13, 2, 21);
+    let thirteen = of(&lives, 13);
+    lives.pass_member(11, &eleven, 22);
+    lives.pass_member(13, &thirteen, 21);
     changes(&mut lives, &[fork(23, 14, MAIN), exit(24, 14, 14)], &[]);
     assert_eq!(most_together(&lives.take_passed(25)), 2, "14 began when the two had left");
 }

@@ -21,7 +21,7 @@ use map_ring::MapRing;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use touch_ring::TouchRing;
-use touched::Touched;
+use touched::{Touched, TouchedFiles};
 
 pub(crate) use follow::Follower;
 pub(crate) use lives::Passed;
@@ -161,10 +161,16 @@ impl PerfRing {
         if !self.is_of_tree && !self.is_fed() {
             let maps = MapRing::open(crate::linux::cpus::online(), None);
             self.maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
-            self.touches = TouchRing::open(crate::linux::cpus::online()).ok();
-            self.touches.take_if(|touches| touches.fds().any(|fd| wake_by(&self.wake, fd).is_err()));
         }
         !self.is_of_tree && self.has_maps()
+    }
+
+    /// From now on the pages of files that are touched are recorded too; returns the place for those that were touched before,
+    /// where the kernel tells them.
+    fn open_touches(&mut self) -> Option<&mut TouchedFiles> {
+        let touches = TouchRing::open(crate::linux::cpus::online()).ok();
+        self.touches = touches.filter(|touches| touches.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
+        self.touches.as_mut().map(TouchRing::files_mut)
     }
 
     /// Whether every mapping of a file is recorded.

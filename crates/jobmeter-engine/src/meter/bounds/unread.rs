@@ -1,6 +1,6 @@
 //! What is known of the memory of processes that a tick has not read, or not to the end.
 
-use super::ParentFaults;
+use super::parents::{CopyLife, ParentFaults};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::parts::PAGE_BYTES;
 use crate::linux::perf_ring::Passed;
@@ -15,7 +15,7 @@ const NEWBORN_BYTES: u64 = 2 << 20;
 const SHORTEST_FAULT_NS: u64 = 250;
 
 /// An exit record is made early in the exit: so many page faults may come after it.
-const FAULTS_AFTER_RECORD: u64 = 2;
+pub(super) const FAULTS_AFTER_RECORD: u64 = 2;
 
 /// The mark of a living process, read when its turn in the tick was over.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,7 @@ impl Meter {
     }
 
     /// What is known of a process that no tick has seen.
-    pub(super) fn unseen_readings(&mut self, life: &Passed, now_ns: u64) -> LastReadings {
+    pub(super) fn unseen_readings(&mut self, life: &Passed, now_ns: u64, passed: &[Passed]) -> LastReadings {
         if life.end_ns == u64::MAX && life.fork_ns > 0 {
             // Where it lives still its mark tells, and its page faults of what it held before an exec.
             let read = self.read_unseen(life.pid);
@@ -101,7 +101,11 @@ impl Meter {
         }
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
         let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
-        let parent = if is_copy { self.counts_with_copies(parent_pid) } else { None };
+        let known = |t_ns: u64| Some(t_ns).filter(|t_ns| *t_ns > 0 && *t_ns < u64::MAX);
+        let copy = CopyLife { fork_ns: known(life.fork_ns), end_ns: known(life.end_ns) };
+        // The exit record has the parent of its end, which is another where the first one had ended.
+        let parent_pid = if life.parent_pid > 0 { life.parent_pid } else { parent_pid };
+        let parent = if is_copy { self.counts_with_copy(parent_pid, copy, passed) } else { None };
         LastReadings {
             final_mark_bytes: Some(peak_rss_bytes),
             // What a copy had from its parent took no fault of its own.
@@ -109,7 +113,7 @@ impl Meter {
             copy: parent.map(|parent| CopyReadings {
                 faults,
                 faults_after: faults,
-                parent_faults: parent.since,
+                parent_faults: parent.after_late_fork(),
                 rss_bytes: if life.fork_ns < now_ns { parent.anon_at_least_bytes } else { 0 },
             }),
             // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,

@@ -1,6 +1,6 @@
 //! What was last read of a process, as the account takes it.
 
-use super::super::bounds::ParentFaults;
+use super::super::bounds::parents::ParentFaults;
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::parts::{PAGE_BYTES, mapped_by_faults_bytes};
@@ -69,7 +69,7 @@ impl Process {
         let faults_since = self.faults_since_full();
         is_fresh.then(|| Living {
             pid: self.id.pid,
-            parent_pid: self.parent_pid,
+            parent_pid: self.forked_by,
             is_main: self.is_main,
             is_copy: self.stat.is_forked_copy() && !self.is_main,
             counts_from_birth: false,
@@ -102,7 +102,7 @@ impl Process {
         let has_changed = last_name.is_some_and(|name| name != self.stat.name);
         let parent = parent.filter(|_| self.stat.is_forked_copy() && !self.is_main);
         let is_copy = parent.is_some();
-        let parent_faults = |parent: ParentFaults| parent.total.saturating_sub(self.parent_faults_at_birth);
+        let parent_faults = |parent: ParentFaults| parent.after(self.parent_faults_at_birth);
         LastReadings {
             final_mark_bytes: mark_bytes,
             read_mark_bytes: self.peak_rss_bytes,
@@ -143,7 +143,18 @@ impl Process {
             false => self.max_anon_bytes,
         };
         self.exec = None;
+        self.forked_by = self.parent_pid;
         self.is_end_bounded = self.is_zombie() && !self.has_lost_leader();
+    }
+
+    /// The process that forked it, as long as it counts: one that ended since the last full tick does.
+    pub(crate) fn forked_by(&self) -> i32 {
+        self.forked_by
+    }
+
+    /// The kernel's record of its fork names `pid`; when it was found, another may have been its parent already.
+    pub(crate) fn note_forked_by(&mut self, pid: i32) {
+        self.forked_by = pid;
     }
 
     /// Its end was bounded when a full tick found it a zombie.

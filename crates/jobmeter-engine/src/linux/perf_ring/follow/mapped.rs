@@ -9,13 +9,25 @@ use crate::linux::proc::pagemap::PageMap;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::sys;
 use crate::meter::Meter;
+use std::io;
 use std::os::fd::AsRawFd;
 
 /// The mappings of more processes than this are not read, each of which takes some 50 µs.
 const MOST_READ: usize = 64;
 
+/// Below this it does not matter who shares which pages, and the start of the trace points takes 2 ms of CPU time.
+const WORTH_TOUCHES_BYTES: u64 = 8 << 20;
+
 /// Pages of one mapping that are told apart: 64 MiB.
 const MOST_ENTRIES: usize = 16 * 1024;
+
+/// What is followed of mappings, and when.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// Mappings are followed from this time of the run on.
+    due_ns: u64,
+    has_tried_touches: bool,
+}
 
 impl Follower {
     /// Takes up what was touched of files until now.
@@ -63,31 +75,53 @@ impl Follower {
     /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whether it has begun.
     /// What was mapped before is read; whatever is mapped meanwhile is in the ring.
     pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64) -> bool {
-        if self.ring.has_maps() || elapsed_ns < self.maps_due_ns {
+        if self.ring.has_maps() || elapsed_ns < self.maps.due_ns {
             return false;
         }
         // Where the ring has overflowed, it is tried again when as much time has passed once more.
-        self.maps_due_ns = elapsed_ns * 2;
+        self.maps.due_ns = elapsed_ns * 2;
         let pids = self.lives.pids();
         if pids.len() > MOST_READ || !self.ring.open_maps() {
             return false;
         }
         let mut files = MappedFiles::new();
         for pid in pids {
-            let text = proc.open(pid, "maps").and_then(|file| sys::pread_to_end(file.as_raw_fd()));
-            let Ok(text) = text else { continue };
+            let Ok(text) = read_maps(proc, pid) else { continue };
             files.exec(pid);
             for part in maps::parse(&text) {
                 let maps::FilePart { device, inode, from_bytes, to_bytes, .. } = part;
                 files.map(pid, &Mapping { file: FileId { device, inode }, from_bytes, to_bytes });
             }
-            if let Some(touches) = &mut self.ring.touches {
-                touch_present(proc, pid, &text, touches.files_mut());
-            }
         }
         self.lives.files = Some(files);
         true
     }
+
+    /// From now on follows which pages of files are touched, once the processes of the job have `file_bytes` of them in memory
+    /// that may be the same; returns whether it has begun. Tried once: where pages are touched faster than the records can be
+    /// read, they are not followed again.
+    pub(crate) fn open_touches_if_worth(&mut self, proc: ProcRoot, file_bytes: u64) -> bool {
+        if self.maps.has_tried_touches || file_bytes < WORTH_TOUCHES_BYTES || self.lives.files.is_none() {
+            return false;
+        }
+        self.maps.has_tried_touches = true;
+        let Some(touched) = self.ring.open_touches() else { return false };
+        for pid in self.lives.pids() {
+            match read_maps(proc, pid) {
+                Ok(text) => touch_present(proc, pid, &text, touched),
+                Err(_) if sys::process_cpu_ns(pid).is_none() => {}
+                Err(_) => {
+                    self.ring.touches = None;
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+fn read_maps(proc: ProcRoot, pid: i32) -> io::Result<Vec<u8>> {
+    proc.open(pid, "maps").and_then(|file| sys::pread_to_end(file.as_raw_fd()))
 }
 
 /// Takes note of the pages of files that `pid` has in memory. Those of large files are not told apart, nor those of a process
@@ -117,12 +151,18 @@ fn touch_present(proc: ProcRoot, pid: i32, maps_text: &[u8], touched: &mut Touch
 }
 
 impl Meter {
-    /// See [`Follower::open_maps_if_due`]. The next interval begins with it: what was given up before is not known.
+    /// See [`Follower::open_maps_if_due`] and [`Follower::open_touches_if_worth`]. The next interval begins with it: what was given
+    /// up before is not known.
     pub(crate) fn open_maps_if_due(&mut self) {
         let elapsed_ns = self.elapsed_ns();
         let proc = self.tree.proc;
-        let follower = self.witnesses.follower.as_mut();
-        if follower.is_some_and(|follower| follower.open_maps_if_due(proc, elapsed_ns)) {
+        let Some(follower) = self.witnesses.follower.as_mut() else { return };
+        let file_bytes = match &self.tree.processes[..] {
+            [_, _, ..] => self.tree.processes.iter().map(|process| process.rss_file_bytes).sum(),
+            _ => 0,
+        };
+        let begins_maps = follower.open_maps_if_due(proc, elapsed_ns);
+        if follower.open_touches_if_worth(proc, file_bytes) || begins_maps {
             self.read_whole_job();
         }
     }

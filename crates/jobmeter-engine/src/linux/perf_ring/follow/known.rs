@@ -1,0 +1,58 @@
+//! What is known by the records so far.
+
+use super::Follower;
+use jobmeter_model::summary::Source;
+
+impl Follower {
+    /// Whether the ring had records of every process since the job began.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
+    }
+
+    /// Whether some that ended unsampled were not waited for when this was last looked at.
+    pub(crate) fn has_zombies(&self) -> bool {
+        !self.zombies.is_empty()
+    }
+
+    /// When a process was born that has forked nobody, where no record is missing.
+    pub(crate) fn birth_of_leaf_ns(&self, pid: i32) -> Option<u64> {
+        self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.fork_ns
+    }
+
+    /// When a process was forked that has not left the tree.
+    pub(crate) fn fork_ns(&self, pid: i32) -> Option<u64> {
+        self.lives.get(pid)?.fork_ns
+    }
+
+    /// When a process ended that has not left the tree and has forked nobody, where no record is missing.
+    pub(crate) fn end_of_leaf_ns(&self, pid: i32) -> Option<u64> {
+        self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.end_ns
+    }
+
+    /// Its records tell the names of processes.
+    pub(crate) fn tells_names(&self) -> bool {
+        !self.ring.is_fed()
+    }
+
+    /// Threads that were started besides the first of each process.
+    pub(crate) fn thread_births(&self) -> u64 {
+        self.lives.thread_births
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        let scope =
+            if self.ring.is_of_tree { "of the job's tree" } else { "of all CPUs, the job's picked out" };
+        let state = if self.ring.lost > 0 {
+            format!("at least {} records were lost", self.ring.lost)
+        } else if self.is_complete() {
+            "nothing was lost".to_owned()
+        } else {
+            "some processes could not be followed".to_owned()
+        };
+        let (name, what) = match self.ring.is_fed() {
+            true => ("exit_events", "starts and ends of processes, by the kernel's process connector"),
+            false => ("perf_ring", "starts, names and ends of processes"),
+        };
+        Source { name: name.to_owned(), used: true, detail: format!("{what}, {scope}; {state}") }
+    }
+}

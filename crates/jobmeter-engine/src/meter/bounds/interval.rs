@@ -1,0 +1,168 @@
+//! Puts together what is known of the time between two full ticks.
+
+use super::MachinePages;
+use super::parents::CopyLife;
+use super::unread::LateMark;
+use crate::account::ended::LastReadings;
+use crate::account::parts::{Parts, is_loose};
+use crate::account::peaks::{Ended, Interval, Living};
+use crate::linux::perf_ring::Passed;
+use crate::meter::Meter;
+use crate::meter::process::Process;
+
+impl Meter {
+    /// When a process was born that lives, has forked nobody, and counts from then on alone.
+    fn newborn_at_ns(&self, pid: i32) -> Option<u64> {
+        let follower = self.witnesses.follower.as_ref().filter(|_| pid != self.main_pid())?;
+        follower.birth_of_leaf_ns(pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
+    }
+
+    /// From when to when a member counts that has ended, or whose first thread has.
+    fn counted_from_to_ns(&self, process: &Process) -> (u64, u64) {
+        let (pid, follower) = (process.id.pid, self.witnesses.follower.as_ref());
+        let end_ns = follower.and_then(|follower| follower.end_of_leaf_ns(pid)).filter(|_| process.is_final);
+        (self.newborn_at_ns(pid).unwrap_or(0), end_ns.unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn interval(&mut self, now_ns: u64, passed: &[Passed]) -> Interval {
+        let discards = self.doubts.may_discard && !self.events_are_complete();
+        let has_hole = self.counters.ledger.has_hole || discards;
+        // Asked before the faults are read: whoever was waited for by now is in them.
+        let has_unwaited = self.witnesses.follower.as_ref().is_some_and(|follower| follower.has_zombies());
+        let ended_total = self.ended_faults_total();
+        let ended_since = ended_total.saturating_sub(self.bounds.ended_faults);
+        self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
+        let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
+        // One process alone is bounded by its mark: the machine need not be asked.
+        let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie() && !only.has_lost_leader())
+            && passed.is_empty()
+            && self.bounds.departed.is_empty();
+        let is_over = match &self.bounds.departed[..] {
+            [only] => {
+                self.tree.processes.is_empty()
+                    && only.readings.final_mark_bytes.is_some()
+                    && passed.iter().all(|life| life.pid == only.pid)
+            }
+            _ => false,
+        };
+        let page_bytes = self.tree.scale.page_bytes;
+        let has_unknown = ended_since > known_faults;
+        let machine = if (is_alone || is_over) && !has_unknown {
+            MachinePages::UNKNOWN
+        } else {
+            self.bounds.read_pages(page_bytes)
+        };
+        let files_bytes = self.take_files_bytes(now_ns, machine.huge_file_bytes);
+        let late_marks = self.read_late_marks(now_ns);
+        let mut interval = Interval {
+            huge: machine.huge,
+            mapped_bytes: machine.mapped_bytes,
+            files_bytes,
+            ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
+            has_unlisted: !self.events_are_complete(),
+            has_unwaited,
+            ..Interval::default()
+        };
+        self.bounds.unseen_parents.clear();
+        // Before anybody is counted: parents that ended count as long as their copies.
+        let mut living: Vec<Option<Living>> = self
+            .tree
+            .processes
+            .iter()
+            .map(|process| process.living(now_ns).filter(|_| !process.is_zombie()))
+            .collect();
+        for copy in living.iter_mut().flatten() {
+            interval.ended_parents.extend(self.ended_parent_of(copy, passed));
+        }
+        for at in 0..self.tree.processes.len() {
+            self.take_member(at, living[at], &late_marks, passed, &mut interval);
+        }
+        for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
+            if !passed.iter().any(|life| life.pid == gone.pid) {
+                interval.push_ended(0, u64::MAX, gone.is_main, gone.readings);
+            }
+        }
+        let mut lived = Vec::with_capacity(passed.len());
+        for life in passed {
+            let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid).copied();
+            let readings = match gone {
+                Some(gone) => gone.readings,
+                None => self.unseen_readings(life, now_ns, passed),
+            };
+            lived.push((gone, *life, readings));
+        }
+        for (gone, life, readings) in lived {
+            // Learned while the others were looked at.
+            let end_ns = life.end_ns.max(self.bounds.copies_until_ns(life.pid));
+            interval.push_ended(life.fork_ns, end_ns, gone.is_some_and(|gone| gone.is_main), readings);
+        }
+        interval
+    }
+
+    /// One process of the tree, with its reading as a living one where that is fresh.
+    fn take_member(
+        &mut self,
+        at: usize,
+        living: Option<Living>,
+        late_marks: &[(i32, LateMark)],
+        passed: &[Passed],
+        interval: &mut Interval,
+    ) {
+        let process = &self.tree.processes[at];
+        let (pid, is_main, forked_by) = (process.id.pid, process.is_main, process.forked_by());
+        let copy = CopyLife { fork_ns: self.forked_at_ns(pid), end_ns: None };
+        if process.is_zombie() {
+            if process.is_end_bounded() {
+                return;
+            }
+            let (fork_ns, end_ns) = self.counted_from_to_ns(process);
+            let copy = CopyLife { end_ns: Some(end_ns).filter(|end_ns| *end_ns < u64::MAX), ..copy };
+            let parent = self.counts_with_copy(forked_by, copy, passed);
+            let process = &self.tree.processes[at];
+            // Where only the first thread has ended its record is not that of the process, and the faults go on.
+            let lives_on = process.has_lost_leader();
+            let faults = (process.is_final || lives_on).then(|| process.stat.faults());
+            let mark = self.bounds.exit_marks.get(&pid).filter(|_| !lives_on).map(|mark| mark.record);
+            let mark_bytes = mark.map(|mark| mark.peak_rss_bytes);
+            let readings = process.last_readings(mark_bytes, faults, mark.and_then(|mark| mark.name), parent);
+            interval.push_ended(fork_ns, end_ns, is_main, readings);
+        } else if let Some(living) = living {
+            match (living.as_loose(), self.newborn_at_ns(pid)) {
+                (Some(loose), None) => interval.ended.push(loose),
+                (Some(loose), Some(fork_ns)) => interval.ended.push(Ended { fork_ns, ..loose }),
+                (None, Some(born_ns)) => {
+                    interval.ended.push(living.born_at(born_ns, interval.huge));
+                    // What it shares with other copies counts with their parent.
+                    interval.living.push(Living { counts_from_birth: true, ..living });
+                }
+                (None, None) => interval.living.push(living),
+            }
+        } else if let Some((_, mark)) = late_marks.iter().find(|(late, _)| *late == pid) {
+            let parent = self.counts_with_copy(forked_by, copy, passed);
+            let readings = mark.of(&self.tree.processes[at], parent);
+            interval.push_ended(self.newborn_at_ns(pid).unwrap_or(0), u64::MAX, is_main, readings);
+        } else {
+            // Its faults are not among those of the ended.
+            let fork_ns = self.newborn_at_ns(pid).unwrap_or(0);
+            interval.ended.push(Ended { is_main, fork_ns, ..Ended::at_unknown_times(None) });
+            interval.ended_faults = None;
+        }
+    }
+}
+
+impl Interval {
+    fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
+        let at_most = readings.at_most(self.huge);
+        let is_loose = |most: Parts| {
+            readings.final_mark_bytes.is_none()
+                && is_loose(most.own_bytes + most.file_bytes, readings.read_mark_bytes)
+        };
+        if at_most.is_none() {
+            self.ended_before_bytes += readings.before_bytes(self.huge);
+            self.ended_before_anon_bytes += readings.before_anon_bytes();
+        }
+        let is_loose = at_most.is_some_and(is_loose);
+        let inherited_bytes = readings.inherited_bytes();
+        self.ended.push(Ended { fork_ns, end_ns, at_most, is_loose, inherited_bytes, is_main });
+    }
+}

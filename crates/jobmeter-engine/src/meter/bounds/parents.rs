@@ -1,0 +1,131 @@
+//! Forked copies: what a copy did not change is its parent's, and counts with the parent for as long as the copy lives.
+
+use super::unread::FAULTS_AFTER_RECORD;
+use crate::account::parts::PAGE_BYTES;
+use crate::account::peaks::{EndedParent, Living};
+use crate::linux::perf_ring::Passed;
+use crate::linux::{cpus, sys};
+use crate::meter::Meter;
+
+/// The shortest time in which a page can be copied on write.
+const SHORTEST_COPY_NS: u64 = 200;
+
+/// A fork is recorded a moment after the memory was copied.
+const FORK_LAG_NS: u64 = 100_000;
+
+/// When a forked copy began and ended, as far as that is recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CopyLife {
+    pub fork_ns: Option<u64>,
+    pub end_ns: Option<u64>,
+}
+
+/// Page faults of the parent of a forked copy: with each it can have changed a page that the copy keeps as it was.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParentFaults {
+    pub total: u64,
+    /// Since the last full tick.
+    pub since: u64,
+    /// After the fork, by the time that passed.
+    pub after_fork_at_most: u64,
+    /// Anonymous memory that it had at least whenever it forked since the last full tick: what it has now, less one page for
+    /// each of its faults. A copy began with as much.
+    pub anon_at_least_bytes: u64,
+}
+
+impl ParentFaults {
+    fn new(total: u64, since: u64, copy: CopyLife, parent_end_ns: Option<u64>) -> ParentFaults {
+        let until_ns = [copy.end_ns, parent_end_ns].into_iter().flatten().min();
+        let until_ns = until_ns.unwrap_or_else(sys::monotonic_ns);
+        let passed_ns = copy.fork_ns.map(|fork_ns| until_ns.saturating_sub(fork_ns) + FORK_LAG_NS);
+        let at_once = cpus::online().len() as u64;
+        let after_fork_at_most = passed_ns.map_or(u64::MAX, |ns| ns / SHORTEST_COPY_NS * at_once);
+        ParentFaults { total, since, after_fork_at_most, anon_at_least_bytes: 0 }
+    }
+
+    /// Those after the fork of a copy before which it had `before`.
+    pub(crate) fn after(&self, before: u64) -> u64 {
+        self.total.saturating_sub(before).min(self.after_fork_at_most)
+    }
+
+    /// Those after the fork of a copy that was born since the last full tick.
+    pub(crate) fn after_late_fork(&self) -> u64 {
+        self.since.min(self.after_fork_at_most)
+    }
+}
+
+impl Meter {
+    /// Page faults of `pid` where its memory counts as long as that of a copy of it does: it lives, or it has ended itself since
+    /// the last full tick and is kept for as long. Not where it was a copy too: then the copy may have pages of its parent's
+    /// parent. `passed` are those of this interval that no tick has seen.
+    pub(super) fn counts_with_copy(
+        &mut self,
+        pid: i32,
+        copy: CopyLife,
+        passed: &[Passed],
+    ) -> Option<ParentFaults> {
+        self.ended_counts_with_copy(pid, copy, passed).or_else(|| self.living_parent(pid, copy))
+    }
+
+    fn ended_counts_with_copy(
+        &mut self,
+        pid: i32,
+        copy: CopyLife,
+        passed: &[Passed],
+    ) -> Option<ParentFaults> {
+        let until_ns = copy.end_ns.unwrap_or(u64::MAX);
+        let bounds = &mut self.bounds;
+        if let Some(gone) = bounds.departed.iter_mut().find(|gone| gone.pid == pid && !gone.is_bounded_before)
+        {
+            let total = gone.final_faults.filter(|_| !gone.readings.is_copy())?;
+            gone.copies_until_ns = gone.copies_until_ns.max(until_ns);
+            let since = total.saturating_sub(gone.faults) + gone.faults_since;
+            return Some(ParentFaults::new(total, since, copy, gone.end_ns));
+        }
+        if let Some((parent, _)) = self.tree.get_mut(pid).filter(|(parent, _)| parent.is_zombie()) {
+            if parent.is_end_bounded() || !parent.is_final || parent.stat.is_forked_copy() {
+                return None;
+            }
+            // It ended since the last full tick, and counts until the next one.
+            parent.has_copies = true;
+            return Some(ParentFaults::new(parent.stat.faults(), parent.faults_since_full(), copy, None));
+        }
+        // One that was born before a copy, and had ended before a tick could see it.
+        let is_parent = |life: &&Passed| {
+            life.pid == pid
+                && life.end_ns < u64::MAX
+                && copy.fork_ns.is_some_and(|fork_ns| life.fork_ns < fork_ns)
+        };
+        let life = passed.iter().rev().find(is_parent)?;
+        let record = bounds.exit_marks.get(&pid).map(|mark| mark.record).filter(|record| !record.is_copy)?;
+        let total = record.faults + FAULTS_AFTER_RECORD;
+        bounds.unseen_parents.push((pid, until_ns));
+        Some(ParentFaults::new(total, total, copy, Some(life.end_ns)))
+    }
+
+    /// Of a member that has not ended: what its forked copies did not change is in its memory.
+    fn living_parent(&self, pid: i32, copy: CopyLife) -> Option<ParentFaults> {
+        let parent = self.tree.get(pid).filter(|process| !process.is_zombie())?;
+        let (total, since) = (parent.stat.faults(), parent.faults_since_full());
+        let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
+        let anon_at_least_bytes = anon_bytes.saturating_sub(since * PAGE_BYTES);
+        Some(ParentFaults { anon_at_least_bytes, ..ParentFaults::new(total, since, copy, None) })
+    }
+
+    /// Where the parent of a living copy has ended since the last full tick: it counts until the next one, and the copy with what
+    /// is not its parent's.
+    pub(super) fn ended_parent_of(&mut self, copy: &mut Living, passed: &[Passed]) -> Option<EndedParent> {
+        if !copy.is_copy || self.tree.get(copy.parent_pid).is_some_and(|parent| !parent.is_zombie()) {
+            return None;
+        }
+        let life = CopyLife { fork_ns: self.forked_at_ns(copy.pid), end_ns: None };
+        let faults = self.ended_counts_with_copy(copy.parent_pid, life, passed)?;
+        copy.parent_faults_at_birth = faults.total - faults.after(copy.parent_faults_at_birth);
+        let is_main = copy.parent_pid == self.main_pid();
+        Some(EndedParent { pid: copy.parent_pid, faults: faults.total, is_main })
+    }
+
+    pub(super) fn forked_at_ns(&self, pid: i32) -> Option<u64> {
+        self.witnesses.follower.as_ref()?.fork_ns(pid)
+    }
+}
