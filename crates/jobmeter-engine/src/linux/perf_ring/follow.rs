@@ -9,7 +9,7 @@ use super::PerfRing;
 use super::files::MappedFiles;
 use super::lives::{Change, Life, Lives, Passed};
 use super::record::Record;
-use super::remains::{EXITING, Remains, remains_of};
+use super::remains::{Remains, remains_of};
 use crate::account::ledger::Parent;
 use crate::linux::control::Reaped;
 use crate::linux::proc::stat::name_text;
@@ -389,7 +389,7 @@ impl Meter {
             // This reading is not kept: its children were read earlier in this tick, and those that it has waited for since
             // would count twice.
             let stat = proc.stat(pid, buffer).filter(|stat| stat.start_ticks == process.id.start_ticks);
-            if stat.is_some_and(|stat| stat.state != b'Z' && stat.flags & EXITING == 0) {
+            if stat.is_some_and(|stat| stat.state != b'Z' && !stat.is_exiting()) {
                 *is_blind = true;
                 if let Some(life) = lives.get_mut(pid) {
                     life.end_ns = None;

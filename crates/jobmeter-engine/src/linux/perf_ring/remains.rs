@@ -3,9 +3,6 @@
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::sys;
 
-/// `PF_EXITING` of the flags in `stat`.
-pub(super) const EXITING: u64 = 0x4;
-
 /// What is left of a process that has ended.
 pub(super) enum Remains {
     None,
@@ -25,7 +22,7 @@ pub(super) fn remains_of(proc: ProcRoot, pid: i32, buffer: &mut [u8]) -> Remains
     match proc.stat(pid, buffer) {
         None => Remains::None,
         Some(stat) if stat.state == b'Z' => Remains::Zombie { start_ticks: stat.start_ticks, cpu_ns },
-        Some(stat) if stat.flags & EXITING != 0 => Remains::Leaving { start_ticks: stat.start_ticks },
+        Some(stat) if stat.is_exiting() => Remains::Leaving { start_ticks: stat.start_ticks },
         Some(_) => Remains::Alive,
     }
 }

@@ -102,6 +102,12 @@ impl Stat {
         self.flags & PF_FORKNOEXEC != 0
     }
 
+    /// Whether it is on its way out.
+    pub fn is_exiting(&self) -> bool {
+        const PF_EXITING: u64 = 0x4;
+        self.flags & PF_EXITING != 0
+    }
+
     /// Whether a process that read as `before` has become another program since, as far as the two readings tell.
     pub fn has_execed_since(&self, before: &Stat) -> bool {
         let stacks = [self.start_stack, before.start_stack];

@@ -2,7 +2,7 @@
 
 use super::MachinePages;
 use super::parents::CopyLife;
-use super::unread::LateMark;
+use super::unread::{FAULTS_AFTER_RECORD, LateMark};
 use crate::account::ended::LastReadings;
 use crate::account::parts::{Parts, is_loose};
 use crate::account::peaks::{Ended, Interval, Living};
@@ -69,7 +69,7 @@ impl Meter {
             .tree
             .processes
             .iter()
-            .map(|process| process.living(now_ns).filter(|_| !process.is_zombie()))
+            .map(|process| process.living(now_ns).filter(|_| !process.has_given_memory_back()))
             .collect();
         for copy in living.iter_mut().flatten() {
             interval.ended_parents.extend(self.ended_parent_of(copy, passed));
@@ -85,6 +85,9 @@ impl Meter {
         let mut lived = Vec::with_capacity(passed.len());
         for life in passed {
             let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid).copied();
+            if gone.is_some_and(|gone| gone.is_bounded_before) {
+                continue;
+            }
             let readings = match gone {
                 Some(gone) => gone.readings,
                 None => self.unseen_readings(life, now_ns, passed),
@@ -111,7 +114,7 @@ impl Meter {
         let process = &self.tree.processes[at];
         let (pid, is_main, forked_by) = (process.id.pid, process.is_main, process.forked_by());
         let copy = CopyLife { fork_ns: self.forked_at_ns(pid), end_ns: None };
-        if process.is_zombie() {
+        if process.has_given_memory_back() {
             if process.is_end_bounded() {
                 return;
             }
@@ -122,6 +125,8 @@ impl Meter {
             // Where only the first thread has ended its record is not that of the process, and the faults go on.
             let lives_on = process.has_lost_leader();
             let faults = (process.is_final || lives_on).then(|| process.stat.faults());
+            let exiting_faults = process.is_exiting().then(|| process.stat.faults() + FAULTS_AFTER_RECORD);
+            let faults = faults.or(exiting_faults);
             let mark = self.bounds.exit_marks.get(&pid).filter(|_| !lives_on).map(|mark| mark.record);
             let mark_bytes = mark.map(|mark| mark.peak_rss_bytes);
             let readings = process.last_readings(mark_bytes, faults, mark.and_then(|mark| mark.name), parent);

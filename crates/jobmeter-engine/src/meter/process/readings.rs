@@ -144,7 +144,7 @@ impl Process {
         };
         self.exec = None;
         self.forked_by = self.parent_pid;
-        self.is_end_bounded = self.is_zombie() && !self.has_lost_leader();
+        self.is_end_bounded = self.has_given_memory_back() && !self.has_lost_leader();
     }
 
     /// The process that forked it, as long as it counts: one that ended since the last full tick does.

@@ -6,6 +6,16 @@ use crate::linux::sys;
 use std::os::fd::AsRawFd;
 
 impl Process {
+    /// It is on its way out and has no memory any more, but is no zombie yet.
+    pub(crate) fn is_exiting(&self) -> bool {
+        !self.shows_memory() && self.stat.is_exiting() && self.stat.state != b'Z' && self.stat.threads <= 1
+    }
+
+    /// It will never have memory again, unless only its first thread has ended.
+    pub(crate) fn has_given_memory_back(&self) -> bool {
+        self.is_zombie() || self.is_exiting()
+    }
+
     /// Whether its first thread has ended and others live on.
     pub(crate) fn has_lost_leader(&self) -> bool {
         self.stat.state == b'Z' && self.stat.threads > 1
