@@ -230,9 +230,11 @@ impl Meter {
             let page_bytes = self.tree.scale.page_bytes;
             let huge = if is_told { Huge::UNKNOWN } else { self.bounds.read_pages(page_bytes).huge };
             let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
-            let programs = self.witnesses.follower.as_ref().and_then(|follower| follower.main_programs);
             // Of a program that was never read only `wait` tells: its mark outlives an exec.
-            let are_all_read = programs.is_none_or(|programs| programs <= gone.programs_read());
+            let are_all_read = self.witnesses.follower.as_ref().is_none_or(|follower| {
+                let programs = follower.main_programs.filter(|_| follower.is_complete());
+                programs.is_some_and(|programs| programs <= gone.programs_read())
+            });
             let at_most = at_most.filter(|_| are_all_read);
             self.bounds.main_at_most_bytes = at_most.map(|bytes| bytes.max(gone.before_exec_bytes()));
         }
@@ -275,6 +277,7 @@ impl Meter {
         self.bounds.combined.take(&interval);
         self.bounds.descendants.take(&interval.without_main());
         self.bounds.departed.clear();
+        self.bounds.unseen_parents.clear();
         let tree = &self.tree;
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);

@@ -2,10 +2,10 @@
 
 use super::record::{self, MAX_RECORD, Parsed, Record, What};
 use super::shared_ring::SharedRing;
-use crate::linux::perf_event::{Attributes, FLAG_EXCLUDE_KERNEL, FLAG_INHERIT};
+use crate::linux::perf_event::{Attributes, FLAG_EXCLUDE_KERNEL, FLAG_INHERIT, SET_OUTPUT};
 use crate::linux::sys;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// What a ring holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,18 @@ impl Holds {
     }
 }
 
+impl Holds {
+    fn open_event(self, pid: Option<i32>, cpu: i32) -> io::Result<OwnedFd> {
+        let page_bytes = sys::sysconf(libc::_SC_PAGESIZE) as usize;
+        let flags = if pid.is_some() { self.flags() | FLAG_INHERIT } else { self.flags() };
+        let mut attributes = Attributes::software(SW_DUMMY, flags);
+        attributes.sample_type = SAMPLE_TIME;
+        attributes.wakeup_watermark = (self.data_pages() * page_bytes / 2) as u32;
+        attributes.clock = libc::CLOCK_MONOTONIC;
+        attributes.open(pid.unwrap_or(-1), cpu)
+    }
+}
+
 /// Counts nothing; it only carries the records.
 const SW_DUMMY: u64 = 9;
 const SAMPLE_TIME: u64 = 1 << 2;
@@ -56,19 +68,26 @@ const SAMPLE_TIME: u64 = 1 << 2;
 pub(super) struct CpuRing {
     ring: SharedRing,
     holds: Holds,
+    cpu: i32,
+    /// Events of further processes, whose records are in the same ring.
+    others: Vec<OwnedFd>,
 }
 
 impl CpuRing {
     /// Follows `pid` and all it will fork while on `cpu`; without a pid, everybody.
     pub(super) fn open(holds: Holds, pid: Option<i32>, cpu: i32) -> io::Result<CpuRing> {
-        let page_bytes = sys::sysconf(libc::_SC_PAGESIZE) as usize;
-        let flags = if pid.is_some() { holds.flags() | FLAG_INHERIT } else { holds.flags() };
-        let mut attributes = Attributes::software(SW_DUMMY, flags);
-        attributes.sample_type = SAMPLE_TIME;
-        attributes.wakeup_watermark = (holds.data_pages() * page_bytes / 2) as u32;
-        attributes.clock = libc::CLOCK_MONOTONIC;
-        let event = attributes.open(pid.unwrap_or(-1), cpu)?;
-        Ok(CpuRing { ring: SharedRing::map(event, holds.data_pages())?, holds })
+        let event = holds.open_event(pid, cpu)?;
+        let ring = SharedRing::map(event, holds.data_pages())?;
+        Ok(CpuRing { ring, holds, cpu, others: Vec::new() })
+    }
+
+    /// Follows `pid` as well, and all it will fork.
+    pub(super) fn add(&mut self, pid: i32) -> io::Result<()> {
+        let event = self.holds.open_event(Some(pid), self.cpu)?;
+        // SAFETY: both are descriptors of perf events.
+        sys::check(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.ring.as_raw_fd()) })?;
+        self.others.push(event);
+        Ok(())
     }
 
     /// Takes out all records; returns how many were lost. A ring that was found full may have lost some that

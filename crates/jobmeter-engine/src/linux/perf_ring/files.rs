@@ -50,12 +50,12 @@ impl MappedFiles {
 
     /// A process is followed from here on that has mapped nothing yet.
     pub(super) fn begin(&mut self, pid: i32) {
-        self.end(pid);
+        self.leave(pid);
         self.of_process.insert(pid, FilesOfProcess::default());
     }
 
     pub(super) fn fork(&mut self, pid: i32, parent_pid: i32) {
-        self.end(pid);
+        self.leave(pid);
         match self.of_process.get(&parent_pid).cloned() {
             Some(files) => {
                 self.of_process.insert(pid, files);
@@ -70,7 +70,14 @@ impl MappedFiles {
         self.begin(pid);
     }
 
+    /// A process is gone. Every program maps its own file: one without any has lost its events, as it took on rights of another
+    /// user.
     pub(super) fn end(&mut self, pid: i32) {
+        self.has_unknown |= self.of_process.get(&pid).is_some_and(|files| files.is_empty());
+        self.leave(pid);
+    }
+
+    fn leave(&mut self, pid: i32) {
         if let Some(files) = self.of_process.remove(&pid) {
             self.note_all(&files);
         }
@@ -234,6 +241,17 @@ mod tests {
         assert_eq!(take(&mut files, &[1, 9]), None, "it had something before");
         assert_eq!(take(&mut files, &[1, 9]), Some(0));
     }
+    #[test]
+    fn a_program_that_maps_nothing_is_not_followed() {
+        let mut files = files_of(&[1]);
+        files.map(1, &part_of(5, 0, 100));
+        files.fork(2, 1);
+        files.exec(2);
+        files.end(2);
+        assert_eq!(take(&mut files, &[1]), None);
+        assert_eq!(take(&mut files, &[1]), Some(100));
+    }
+
     #[test]
     fn of_a_file_counts_what_was_touched() {
         let mut files = files_of(&[1, 2]);

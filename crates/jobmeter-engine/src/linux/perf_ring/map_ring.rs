@@ -23,6 +23,16 @@ impl MapRing {
         cpus.ok().map(|cpus| MapRing { cpus })
     }
 
+    /// Of all `pids` and what they will fork, where that is allowed.
+    pub(super) fn open_tree(online: &[i32], pids: &[i32]) -> Option<MapRing> {
+        let (first, others) = pids.split_first()?;
+        let mut maps = MapRing::open(online, Some(*first))?;
+        for cpu in &mut maps.cpus {
+            others.iter().try_for_each(|pid| cpu.add(*pid)).ok()?;
+        }
+        Some(maps)
+    }
+
     pub(super) fn fds(&self) -> impl Iterator<Item = RawFd> {
         self.cpus.iter().map(|cpu| cpu.as_raw_fd())
     }

@@ -63,7 +63,6 @@ impl Meter {
             has_unwaited,
             ..Interval::default()
         };
-        self.bounds.unseen_parents.clear();
         // Before anybody is counted: parents that ended count as long as their copies.
         let mut living: Vec<Option<Living>> = self
             .tree
@@ -115,7 +114,9 @@ impl Meter {
         let (pid, is_main, forked_by) = (process.id.pid, process.is_main, process.forked_by());
         let copy = CopyLife { fork_ns: self.forked_at_ns(pid), end_ns: None };
         if process.has_given_memory_back() {
-            if process.is_end_bounded() {
+            // One that ended before this tick found it is among those that the events tell of.
+            let is_passed = passed.iter().any(|life| life.pid == pid && life.end_ns < u64::MAX);
+            if process.is_end_bounded() || is_passed {
                 return;
             }
             let (fork_ns, end_ns) = self.counted_from_to_ns(process);

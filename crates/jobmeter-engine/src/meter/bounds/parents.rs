@@ -1,5 +1,6 @@
 //! Forked copies: what a copy did not change is its parent's, and counts with the parent for as long as the copy lives.
 
+use super::Departed;
 use super::unread::FAULTS_AFTER_RECORD;
 use crate::account::parts::PAGE_BYTES;
 use crate::account::peaks::{EndedParent, Living};
@@ -74,20 +75,26 @@ impl Meter {
         passed: &[Passed],
     ) -> Option<ParentFaults> {
         let until_ns = copy.end_ns.unwrap_or(u64::MAX);
-        let bounds = &mut self.bounds;
-        if let Some(gone) = bounds.departed.iter_mut().find(|gone| gone.pid == pid && !gone.is_bounded_before)
-        {
-            let total = gone.final_faults.filter(|_| !gone.readings.is_copy())?;
-            gone.copies_until_ns = gone.copies_until_ns.max(until_ns);
+        let is_parent = |gone: &Departed| gone.pid == pid && !gone.is_bounded_before;
+        if let Some(at) = self.bounds.departed.iter().position(is_parent) {
+            let gone = self.bounds.departed[at];
+            if gone.readings.is_copy() {
+                return None;
+            }
+            let total = gone.final_faults.or_else(|| Some(gone.faults + self.faults_of_ended_unread()?))?;
+            let copies_until_ns = &mut self.bounds.departed[at].copies_until_ns;
+            *copies_until_ns = until_ns.max(*copies_until_ns);
             let since = total.saturating_sub(gone.faults) + gone.faults_since;
             return Some(ParentFaults::new(total, since, copy, gone.end_ns));
         }
-        if let Some((parent, _)) = self.tree.get_mut(pid).filter(|(parent, _)| parent.is_zombie()) {
+        if let Some((parent, _)) = self.tree.get_mut(pid).filter(|(parent, _)| parent.has_given_memory_back())
+        {
             if parent.is_end_bounded() || !parent.is_final || parent.stat.is_forked_copy() {
                 return None;
             }
-            // It ended since the last full tick, and counts until the next one.
+            // It ended since the last full tick, and counts until the next one; or as one that a tick found too late.
             parent.has_copies = true;
+            self.bounds.unseen_parents.push((pid, until_ns));
             return Some(ParentFaults::new(parent.stat.faults(), parent.faults_since_full(), copy, None));
         }
         // One that was born before a copy, and had ended before a tick could see it.
@@ -97,15 +104,25 @@ impl Meter {
                 && copy.fork_ns.is_some_and(|fork_ns| life.fork_ns < fork_ns)
         };
         let life = passed.iter().rev().find(is_parent)?;
+        let bounds = &mut self.bounds;
         let record = bounds.exit_marks.get(&pid).map(|mark| mark.record).filter(|record| !record.is_copy)?;
         let total = record.faults + FAULTS_AFTER_RECORD;
         bounds.unseen_parents.push((pid, until_ns));
         Some(ParentFaults::new(total, total, copy, Some(life.end_ns)))
     }
 
+    /// Page faults after the last readings of those that have ended since the last full tick; `None` where a parent discards
+    /// the accounts of its children.
+    fn faults_of_ended_unread(&mut self) -> Option<u64> {
+        let has_hole = self.counters.ledger.has_hole || self.doubts.may_discard;
+        let since = self.ended_faults_total().saturating_sub(self.bounds.ended_faults);
+        let read: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
+        (!has_hole).then(|| since.saturating_sub(read))
+    }
+
     /// Of a member that has not ended: what its forked copies did not change is in its memory.
     fn living_parent(&self, pid: i32, copy: CopyLife) -> Option<ParentFaults> {
-        let parent = self.tree.get(pid).filter(|process| !process.is_zombie())?;
+        let parent = self.tree.get(pid).filter(|process| !process.has_given_memory_back())?;
         let (total, since) = (parent.stat.faults(), parent.faults_since_full());
         let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
         let anon_at_least_bytes = anon_bytes.saturating_sub(since * PAGE_BYTES);
@@ -115,7 +132,9 @@ impl Meter {
     /// Where the parent of a living copy has ended since the last full tick: it counts until the next one, and the copy with what
     /// is not its parent's.
     pub(super) fn ended_parent_of(&mut self, copy: &mut Living, passed: &[Passed]) -> Option<EndedParent> {
-        if !copy.is_copy || self.tree.get(copy.parent_pid).is_some_and(|parent| !parent.is_zombie()) {
+        if !copy.is_copy
+            || self.tree.get(copy.parent_pid).is_some_and(|parent| !parent.has_given_memory_back())
+        {
             return None;
         }
         let life = CopyLife { fork_ns: self.forked_at_ns(copy.pid), end_ns: None };

@@ -2,7 +2,7 @@
 
 use super::Follower;
 use crate::linux::perf_ring::files::MappedFiles;
-use crate::linux::perf_ring::record::{FileId, Mapping};
+use crate::linux::perf_ring::record::{FileId, Mapping, Record, What};
 use crate::linux::perf_ring::touched::TouchedFiles;
 use crate::linux::proc::maps;
 use crate::linux::proc::pagemap::PageMap;
@@ -81,7 +81,7 @@ impl Follower {
         // Where the ring has overflowed, it is tried again when as much time has passed once more.
         self.maps.due_ns = elapsed_ns * 2;
         let pids = self.lives.pids();
-        if pids.len() > MOST_READ || !self.ring.open_maps() {
+        if pids.len() > MOST_READ || !self.ring.open_maps(&pids) {
             return false;
         }
         let mut files = MappedFiles::new();
@@ -95,6 +95,18 @@ impl Follower {
         }
         self.lives.files = Some(files);
         true
+    }
+
+    /// After mappings of the job's processes alone have begun to be followed: a child that one of them forked meanwhile may not
+    /// have the events. Then it is tried again later.
+    fn drop_maps_if_forked(&mut self) {
+        let is_fork = |record: &Record| match record.what {
+            What::Fork { parent_pid } => record.pid == record.tid && self.lives.get(parent_pid).is_some(),
+            _ => false,
+        };
+        if self.ring.waiting.iter().any(is_fork) {
+            (self.ring.maps, self.lives.files) = (None, None);
+        }
     }
 
     /// From now on follows which pages of files are touched, once the processes of the job have `file_bytes` of them in memory
@@ -162,6 +174,11 @@ impl Meter {
             _ => 0,
         };
         let begins_maps = follower.open_maps_if_due(proc, elapsed_ns);
+        if begins_maps && follower.ring.is_fed() {
+            self.witnesses.exits.collect(sys::monotonic_ns());
+            self.witnesses.exits.feed(&mut follower.ring);
+            follower.drop_maps_if_forked();
+        }
         if follower.open_touches_if_worth(proc, file_bytes) || begins_maps {
             self.read_whole_job();
         }
