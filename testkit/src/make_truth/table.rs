@@ -103,7 +103,7 @@ impl Table {
         )
     }
 
-    /// Median and worst of the upper bound of the memory peak over the truth.
+    /// Median and worst of the upper bound of the memory peak over the truth: of all jobs, and of those that are not tiny.
     fn widths(&self, as_user: bool) -> String {
         let peaks = self
             .entries
@@ -112,15 +112,27 @@ impl Table {
         let mut widths: Vec<(f64, &Entry)> =
             peaks.filter_map(|entry| Some((entry.row.claim.width(&entry.row.truth)?, entry))).collect();
         widths.sort_by(|one, two| one.0.total_cmp(&two.0));
-        let Some((worst, entry)) = widths.last() else { return String::new() };
-        format!(
-            "peak of memory as {}: upper bound over truth, median {:.2}, worst {worst:.2} ({}, {})",
-            if as_user { "an ordinary user" } else { "root" },
-            widths[widths.len() / 2].0,
-            entry.job,
-            entry.mode.name(),
-        )
+        let all = median_and_worst(&widths);
+        widths.retain(|(_, entry)| entry.row.truth.low >= Some(NOT_TINY_BYTES));
+        let larger = median_and_worst(&widths);
+        let who = if as_user { "an ordinary user" } else { "root" };
+        match all.zip(larger) {
+            None => String::new(),
+            Some((all, larger)) => {
+                format!("peak of memory as {who}: upper bound over truth, {all}; of 20 MB and more, {larger}")
+            }
+        }
     }
+}
+
+/// Below this a few shared pages more or less are most of it.
+const NOT_TINY_BYTES: f64 = 20e6;
+
+/// `widths` are in ascending order.
+fn median_and_worst(widths: &[(f64, &Entry)]) -> Option<String> {
+    let (worst, entry) = widths.last()?;
+    let median = widths[widths.len() / 2].0;
+    Some(format!("median {median:.2}, worst {worst:.2} ({}, {})", entry.job, entry.mode.name()))
 }
 
 /// The peak of memory in a few words: sampled value and upper bound over the truth.

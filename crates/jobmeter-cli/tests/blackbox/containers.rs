@@ -1,20 +1,16 @@
 //! What ran in a container is told apart. Real engines are tried by `make test-containers`; here a client is known by its
 //! name.
 
-use crate::help::{Room, figure, value};
+use crate::help::{Room, figure, testkit, value};
 use jobmeter_model::Quality;
-
-const BURN: &str = "import time
-until = time.process_time() + 0.4
-while time.process_time() < until: pass
-time.sleep(0.1)";
 
 #[test]
 fn what_apptainer_runs_is_the_scope_containers_and_a_part_of_the_job() {
     let room = Room::new("apptainer");
     // A shell of that name, which starts what runs in the container as its child.
     std::fs::copy("/bin/sh", room.path("apptainer")).expect("a shell");
-    let script = format!("python3 -c '{BURN}'; true");
+    // A program that starts others would make the number of processes change while a tick counts them.
+    let script = format!("{} burn 400; sleep 0.1; true", testkit().display());
     let run = room.run(&["-i", "20ms"], &[&room.file("apptainer"), "-c", &script]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let summary = run.summary();
