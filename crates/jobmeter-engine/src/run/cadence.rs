@@ -12,11 +12,13 @@ const ADAPTIVE_PART: u64 = 20;
 const LOOK_NS: u64 = 20_000_000;
 /// The adaptive cadence may take this part of one core, the start included.
 const ADAPTIVE_SHARE: u64 = 100;
-/// Where more than that was spent already, by one expensive look at who shares memory, cheap ticks go on with this part.
+/// Where more than that was spent already, by one expensive look at who shares memory, cheap ticks of a job that changes go on with
+/// this part.
 const DEBT_SHARE: u64 = 400;
 /// However expensive a tick is, the next comes when this part of the time elapsed has passed again, so that short jobs
-/// have a few; unless one alone takes more than `MOST_SHARE` of a core.
+/// have a few; unless one alone takes more than `MOST_SHARE` of a core. A job that does not change has fewer.
 const SPARSE_PART: u64 = 2;
+const QUIET_SPARSE_PART: u64 = 1;
 const MOST_SHARE: u64 = 20;
 /// A fixed cadence may take this part of one core.
 const FIXED_SHARE: u64 = 4;
@@ -53,6 +55,7 @@ pub(crate) struct Cadence {
     last_row_ns: u64,
     /// Distance of looks at the moment.
     look_ns: u64,
+    is_changing: bool,
     /// Smoothed CPU cost of a tick.
     cost_ns: u64,
     /// CPU time so far.
@@ -74,6 +77,7 @@ impl Cadence {
             row_due_ns: if interval_ns.is_some() { 0 } else { started_ns },
             last_row_ns: started_ns,
             look_ns: LOOK_NS,
+            is_changing: false,
             cost_ns: 0,
             spent_ns: 0,
             is_own_process: false,
@@ -146,6 +150,7 @@ impl Cadence {
         let cost_ns = cost_ns.saturating_sub(found.rollups_ns);
         self.cost_ns = if self.cost_ns == 0 { cost_ns } else { (self.cost_ns * 3 + cost_ns) / 4 };
         self.spent_ns = spent_ns;
+        self.is_changing = found.is_changing;
         self.look_ns = match found.is_changing {
             true => LOOK_NS,
             false => (self.look_ns + self.look_ns / 2).min(COARSEST_NS),
@@ -172,14 +177,16 @@ impl Cadence {
     fn affordable_in_ns(&mut self, now_ns: u64) -> u64 {
         let elapsed_ns = now_ns.saturating_sub(self.started_ns);
         let budget_ns = (self.spent_ns + self.cost_ns) * ADAPTIVE_SHARE;
-        budget_ns.saturating_sub(elapsed_ns).min(self.cost_ns * DEBT_SHARE)
+        let debt_ns = if self.is_changing { self.cost_ns * DEBT_SHARE } else { u64::MAX };
+        budget_ns.saturating_sub(elapsed_ns).min(debt_ns)
     }
 
     fn schedule_adaptive(&mut self, now_ns: u64) {
         let interval_ns = self.interval_at(now_ns);
         let elapsed_ns = now_ns.saturating_sub(self.started_ns);
         let affordable_ns = self.affordable_in_ns(now_ns);
-        let least_ns = affordable_ns.min(elapsed_ns / SPARSE_PART).max(self.cost_ns * MOST_SHARE);
+        let sparse_part = if self.is_changing { SPARSE_PART } else { QUIET_SPARSE_PART };
+        let least_ns = affordable_ns.min(elapsed_ns / sparse_part).max(self.cost_ns * MOST_SHARE);
         if least_ns > COARSEST_NS.max(interval_ns) {
             self.thinned = Some(least_ns);
         }
@@ -260,6 +267,8 @@ mod tests {
         }
         let (_, rows, spent_ns) = simulate(250 * MS, MS, MS / 10, true);
         assert!(rows >= 8 && spent_ns <= 4_600_000, "{rows} rows, {spent_ns} ns");
+        let (_, rows, spent_ns) = simulate(250 * MS, 2 * MS, MS / 10, false);
+        assert!(rows >= 6 && spent_ns <= 2_800_000, "{rows} rows of a quiet job, {spent_ns} ns");
     }
 
     #[test]
@@ -282,7 +291,7 @@ mod tests {
     fn one_expensive_look_does_not_stop_cheap_ticks() {
         let mut cadence = Cadence::start(None, START_NS).of_own_process();
         let mut in_ns = |spent_ns: u64, elapsed_ns: u64| {
-            (cadence.cost_ns, cadence.spent_ns) = (MS, spent_ns);
+            (cadence.cost_ns, cadence.spent_ns, cadence.is_changing) = (MS, spent_ns, true);
             cadence.affordable_in_ns(START_NS + elapsed_ns)
         };
         assert_eq!(in_ns(10 * MS, 1_000 * MS), 100 * MS, "11 ms are 1 % of 1.1 s");

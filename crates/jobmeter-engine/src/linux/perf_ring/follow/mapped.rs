@@ -75,12 +75,13 @@ impl Follower {
     /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whether it has begun.
     /// What was mapped before is read; whatever is mapped meanwhile is in the ring.
     pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64) -> bool {
-        if self.ring.has_maps() || elapsed_ns < self.maps.due_ns {
+        let pids = self.lives.pids();
+        // One process alone is bounded by its mark.
+        if self.ring.has_maps() || elapsed_ns < self.maps.due_ns || pids.len() < 2 {
             return false;
         }
         // Where the ring has overflowed, it is tried again when as much time has passed once more.
         self.maps.due_ns = elapsed_ns * 2;
-        let pids = self.lives.pids();
         if pids.len() > MOST_READ || !self.ring.open_maps(&pids) {
             return false;
         }
