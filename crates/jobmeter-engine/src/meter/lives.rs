@@ -154,8 +154,12 @@ impl Meter {
         for at in 0..self.tree.processes.len() {
             let process = &mut self.tree.processes[at];
             if std::mem::take(&mut process.is_renamed) {
-                let (id, name) = (process.id, name_text(&process.stat.name));
-                self.emit(&Event::ProcessRename { t_ns, id, name });
+                let (id, name) = (process.id, process.stat.name);
+                if let Some(follower) = &mut self.witnesses.follower {
+                    // What it forks has this name until a tick or an exec tells another.
+                    follower.note_name(id.pid, name);
+                }
+                self.emit(&Event::ProcessRename { t_ns, id, name: name_text(&name) });
             }
         }
     }

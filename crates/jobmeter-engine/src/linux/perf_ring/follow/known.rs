@@ -29,6 +29,13 @@ impl Follower {
         self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.end_ns
     }
 
+    /// A tick has read the name of a process, which the records do not tell.
+    pub(crate) fn note_name(&mut self, pid: i32, name: [u8; 16]) {
+        if let Some(life) = self.lives.get_mut(pid) {
+            life.name = name;
+        }
+    }
+
     /// Its records tell the names of processes.
     pub(crate) fn tells_names(&self) -> bool {
         !self.ring.is_fed()
