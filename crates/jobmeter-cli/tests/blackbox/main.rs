@@ -42,4 +42,5 @@ mod terminal;
 mod timeout;
 mod trust;
 mod units;
+mod users;
 mod words;

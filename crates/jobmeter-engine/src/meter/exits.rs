@@ -33,6 +33,13 @@ pub(crate) struct KnownEnd {
     pub peak_rss_bytes: Option<u64>,
 }
 
+impl KnownEnd {
+    /// Whether SIGKILL ended it.
+    pub(crate) fn is_by_kill(&self) -> bool {
+        self.wait_status.is_some_and(|status| status & 0x7f == libc::SIGKILL)
+    }
+}
+
 /// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ExitEvent {

@@ -99,6 +99,10 @@ impl Meter {
             },
             None => self.known_end(process.id.pid, 0, sys::monotonic_ns()),
         };
+        if reaped.is_none() && known.is_by_kill() && self.has_no_parent_left(process) {
+            // Its parent may have been the first of a PID namespace: what ends with that is reaped into nobody's account.
+            self.counters.ledger.has_hole = true;
+        }
         let own_io = process.own_io.filter(|_| !process.has_waited() && !process.io_is_refused);
         let peak_rss_bytes = known.peak_rss_bytes.unwrap_or_default().max(process.peak_rss_bytes);
         let event = Event::ProcessEnd {
@@ -111,6 +115,12 @@ impl Meter {
             wait_status: known.wait_status,
         };
         self.emit(&event);
+    }
+
+    fn has_no_parent_left(&self, process: &Process) -> bool {
+        let parent_pid = process.parent_pid;
+        !process.is_main
+            && (self.tree.get(parent_pid).is_none() || self.changes.departed.contains(&parent_pid))
     }
 
     pub(super) fn note_born(&mut self, now_ns: u64, is_first: bool) {

@@ -297,8 +297,7 @@ impl Meter {
             let parent = Parent { id, ignores_children, waited_before };
             self.counters.ledger.note_unread_departure(&parent);
         } else {
-            let was_killed = known.wait_status.is_some_and(|status| status & 0x7f == libc::SIGKILL);
-            self.counters.ledger.note_unread_orphan(life.parent_pid, was_killed);
+            self.counters.ledger.note_unread_orphan(life.parent_pid, known.is_by_kill());
         }
         if !self.may_record(follower, 2) {
             self.out.sums.processes_seen += 1;

@@ -1,0 +1,32 @@
+//! What an ordinary user is told, who has no events of whole CPUs.
+
+use crate::help::{JOBMETER, Room, is_root, not_here};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// The process connector tells no names: children of a program that another one had become were listed under the first name.
+#[test]
+fn short_children_have_the_name_of_the_program_that_forked_them() {
+    if !is_root() {
+        return not_here("only root can become another user");
+    }
+    let place = tempfile::tempdir().expect("a folder outside of the closed ones");
+    let room = Room { dir: place.path().to_owned() };
+    // The copy can be executed by everybody, wherever the build lies.
+    fs::copy(JOBMETER, room.path("jobmeter")).expect("copy");
+    fs::set_permissions(&room.dir, fs::Permissions::from_mode(0o777)).expect("chmod");
+    let as_nobody = |words: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(room.path("jobmeter"));
+        command.args(words).env("JOBMETER_STORE", room.path("store")).current_dir(&room.dir);
+        room.finish(command)
+    };
+    let script = "exec bash -c 'sleep 0.2; (true); (true); (true); sleep 0.05; true'";
+    let run = as_nobody(&["run", "-q", "--no-gpu", "--", "sh", "-c", script]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let shown = as_nobody(&["show", "last", "--processes", "--all"]);
+    let names: Vec<&str> =
+        shown.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert!(names.contains(&"bash") && !names.contains(&"sh"), "{}", shown.stdout);
+}
