@@ -14,7 +14,7 @@ pub(crate) struct LastReadings {
     /// faults since that tick.
     pub anon_bytes: u64,
     pub faults_since_full: Option<u64>,
-    /// Anonymous memory of its own at the last full tick; 0 where it is younger.
+    /// Anonymous memory at the last full tick; 0 where it is younger, and for a copy the most that ticks have seen.
     pub anon_before_bytes: u64,
     /// Mapped files and shared memory when it was last read.
     pub file_bytes: u64,

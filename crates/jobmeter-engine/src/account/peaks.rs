@@ -24,7 +24,7 @@ pub(crate) struct Living {
     pub max_rss_bytes: u64,
     /// The most anonymous memory that it can have had at one of these ticks.
     pub max_anon_bytes: u64,
-    /// Anonymous memory of its own at the full tick before; 0 where it is younger.
+    /// Anonymous memory at the full tick before; 0 where it is younger, and for a copy the most that ticks have seen.
     pub anon_before_bytes: u64,
     /// The least and the most that ticks have seen of its files and shared memory since then.
     pub min_file_bytes: u64,

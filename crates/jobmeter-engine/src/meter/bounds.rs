@@ -289,7 +289,8 @@ impl Meter {
         let is_complete = self.events_are_complete();
         let follower = self.witnesses.follower.as_mut()?;
         follower.collect_touches();
-        for process in &self.tree.processes {
+        // Without a fault it has no more pages than before.
+        for process in self.tree.processes.iter().filter(|process| process.faults_since_full() > 0) {
             follower.check_mapped(process.id.pid, process.rss_file_bytes, now_ns, huge_file_bytes);
         }
         follower.take_mapped_bytes(huge_file_bytes).filter(|_| is_complete)

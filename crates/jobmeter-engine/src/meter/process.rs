@@ -121,7 +121,7 @@ pub struct Process {
     min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
-    /// Anonymous memory at the last full tick, less what was its parent's.
+    /// Anonymous memory at the last full tick.
     anon_at_full_bytes: u64,
     /// It was a zombie at the last full tick, which has bounded its memory for the last time.
     is_end_bounded: bool,

@@ -34,7 +34,7 @@ impl Meter {
         self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
         let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
         // One process alone is bounded by its mark: the machine need not be asked.
-        let is_alone = matches!(&self.tree.processes[..], [only] if !only.is_zombie() && !only.has_lost_leader())
+        let is_alone = matches!(&self.tree.processes[..], [only] if !only.has_given_memory_back() && !only.has_lost_leader())
             && passed.is_empty()
             && self.bounds.departed.is_empty();
         let is_over = match &self.bounds.departed[..] {
@@ -115,7 +115,8 @@ impl Meter {
         let copy = CopyLife { fork_ns: self.forked_at_ns(pid), end_ns: None };
         if process.has_given_memory_back() {
             // One that ended before this tick found it is among those that the events tell of.
-            let is_passed = passed.iter().any(|life| life.pid == pid && life.end_ns < u64::MAX);
+            let is_this = |life: &Passed| life.pid == pid && Some(life.fork_ns) == copy.fork_ns;
+            let is_passed = passed.iter().any(|life| is_this(life) && life.end_ns < u64::MAX);
             if process.is_end_bounded() || is_passed {
                 return;
             }

@@ -78,7 +78,7 @@ impl Process {
             parent_faults_at_birth: self.parent_faults_at_birth,
             max_rss_bytes: self.max_rss_bytes,
             max_anon_bytes: self.max_anon_bytes,
-            anon_before_bytes: self.anon_at_full_bytes,
+            anon_before_bytes: self.anon_before_bytes(),
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
             // Without its first thread the kernel does not show the mark.
@@ -108,7 +108,7 @@ impl Process {
             read_mark_bytes: self.peak_rss_bytes,
             faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
             anon_bytes: self.max_anon_bytes,
-            anon_before_bytes: self.anon_at_full_bytes,
+            anon_before_bytes: self.anon_before_bytes(),
             faults_since_full: faults.map(|faults| faults.saturating_sub(self.faults_at_full)),
             copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
@@ -131,17 +131,19 @@ impl Process {
         }
     }
 
+    /// Anonymous memory to which its faults since the last full tick can have added. What a forked copy was born with took no
+    /// fault: there it is the most that ticks have seen.
+    fn anon_before_bytes(&self) -> u64 {
+        if self.stat.is_forked_copy() { self.max_anon_bytes } else { self.anon_at_full_bytes }
+    }
+
     /// A full tick has bounded its memory: the next interval begins.
     pub(crate) fn begin_interval(&mut self) {
         self.max_rss_bytes = self.rss_bytes;
         self.max_anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
-        self.anon_at_full_bytes = match self.stat.is_forked_copy() && !self.is_main {
-            // Each page that it has made its own took a fault.
-            true => self.max_anon_bytes.min(self.faults_at_full * PAGE_BYTES),
-            false => self.max_anon_bytes,
-        };
+        self.anon_at_full_bytes = self.max_anon_bytes;
         self.exec = None;
         self.forked_by = self.parent_pid;
         self.is_end_bounded = self.has_given_memory_back() && !self.has_lost_leader();
