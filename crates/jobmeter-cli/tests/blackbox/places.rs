@@ -1,6 +1,6 @@
 //! Output paths of every kind: what cannot be written is said before the job, and no summary is lost after it.
 
-use crate::help::{JOBMETER, Room, Run, is_root, not_here, wait_until};
+use crate::help::{JOBMETER, Room, Run, as_nobody, is_root, not_here, room_for_everybody, wait_until};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -247,19 +247,10 @@ done
 /// Rights count only for those who are not root: as the user `nobody`.
 #[test]
 fn closed_folders_and_links_of_others() {
-    if !is_root() {
-        return not_here("another user's files can only be made by root");
-    }
-    let place = tempfile::tempdir().expect("a folder outside of the closed ones");
-    let room = Room { dir: place.path().to_owned() };
-    // The copy can be executed by everybody, wherever the build lies.
-    fs::copy(JOBMETER, room.path("jobmeter")).expect("copy");
-    fs::set_permissions(&room.dir, fs::Permissions::from_mode(0o755)).expect("chmod");
+    let Some((_place, room)) = room_for_everybody() else { return };
     let as_nobody = |options: &[&str]| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(room.path("jobmeter"));
-        command.args(["run", "--no-record", "--no-gpu", "-f", "json"]).args(options);
-        command.args(["--", "touch", &room.file("shared/ran")]).current_dir(&room.dir).stdin(Stdio::null());
+        let mut command = as_nobody(&room, &["run", "--no-record", "--no-gpu", "-f", "json"]);
+        command.args(options).args(["--", "touch", &room.file("shared/ran")]);
         let run = room.finish(command);
         let ran = fs::remove_file(room.path("shared/ran")).is_ok();
         assert_eq!(ran, run.code == 0, "{options:?}: {}", run.stderr);

@@ -1,25 +1,17 @@
 //! What an ordinary user is told, who has no events of whole CPUs.
 
-use crate::help::{JOBMETER, Room, is_root, not_here};
+use crate::help::{as_nobody, room_for_everybody};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
 /// The process connector tells no names: children of a program that another one had become were listed under the first name.
 #[test]
 fn short_children_have_the_name_of_the_program_that_forked_them() {
-    if !is_root() {
-        return not_here("only root can become another user");
-    }
-    let place = tempfile::tempdir().expect("a folder outside of the closed ones");
-    let room = Room { dir: place.path().to_owned() };
-    // The copy can be executed by everybody, wherever the build lies.
-    fs::copy(JOBMETER, room.path("jobmeter")).expect("copy");
+    let Some((_place, room)) = room_for_everybody() else { return };
     fs::set_permissions(&room.dir, fs::Permissions::from_mode(0o777)).expect("chmod");
     let as_nobody = |words: &[&str]| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(room.path("jobmeter"));
-        command.args(words).env("JOBMETER_STORE", room.path("store")).current_dir(&room.dir);
+        let mut command = as_nobody(&room, words);
+        command.env("JOBMETER_STORE", room.path("store"));
         room.finish(command)
     };
     let script = "exec bash -c 'sleep 0.2; (true); (true); (true); sleep 0.05; true'";

@@ -13,10 +13,9 @@ pub(crate) struct CpuEvidence {
     pub combined: Account,
     /// By a cgroup that holds the job and nothing else, from its beginning.
     pub group: Option<GroupCpu>,
-    /// By perf clocks that the job's processes inherit.
+    /// By perf clocks that the job's processes inherit, less the time that the hypervisor took from the machine's cores
+    /// meanwhile: a perf clock goes on in it.
     pub perf_clock_ns: Option<u64>,
-    /// Time that the hypervisor took from the machine's cores meanwhile, at most. A perf clock goes on in it.
-    pub stolen_ns: u64,
     /// Why processes may have been missed.
     pub missed_processes: Option<&'static str>,
     /// A parent has discarded its children's accounts, or a process left the tree.
@@ -104,8 +103,9 @@ impl CpuEvidence {
         };
         let sum_ns = self.combined.cpu_ns;
         let at_most_ns = sum_ns.saturating_add(self.thread_loss_ns);
-        let clock_ns = self.perf_clock_ns.map(|clock_ns| clock_ns.saturating_sub(self.stolen_ns));
-        if let Some(clock_ns) = clock_ns.filter(|clock_ns| exceeds(*clock_ns, at_most_ns, CLOCK_PARTS)) {
+        if let Some(clock_ns) =
+            self.perf_clock_ns.filter(|clock_ns| exceeds(*clock_ns, at_most_ns, CLOCK_PARTS))
+        {
             let reason = "by an inherited perf clock, which counted more than the accounts of the processes; a twelfth and what the hypervisor took away are taken off, for it counts interrupts and goes on without a core";
             let least_ns = clock_ns - clock_ns / CLOCK_PARTS;
             return lower_bound(least_ns.max(sum_ns), reason, true);

@@ -25,6 +25,9 @@ const MAPPED_LAG_BYTES: u64 = 1 << 20;
 /// An exit record that no process of the job claims is dropped after so many full ticks.
 const MAX_RECORD_AGE: u32 = 2;
 
+/// An exit record is made early in the exit: so many page faults may come after it.
+pub(crate) const FAULTS_AFTER_RECORD: u64 = 2;
+
 /// What the kernel recorded of a process when it ended: all its threads together.
 #[derive(Debug, Clone, Copy)]
 struct ExitMark {

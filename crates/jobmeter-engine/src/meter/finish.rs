@@ -108,8 +108,9 @@ impl Meter {
         CpuEvidence {
             combined,
             group: self.group_cpu(),
-            perf_clock_ns: clocks.total_ns(),
-            stolen_ns: self.stolen_at_most_ns(),
+            perf_clock_ns: clocks.total_ns().zip(self.machine.stolen_ns).map(|(clock_ns, stolen_ns)| {
+                without_stolen(clock_ns, stolen_ns, 2 * self.tree.scale.tick_ns)
+            }),
             missed_processes: match self.containers.is_any_unread {
                 true => Some(UNREAD_CONTAINER),
                 false => self.doubts.is_partial.then_some(OUT_OF_DESCRIPTORS),
@@ -120,14 +121,6 @@ impl Meter {
             rounded_before: self.counters.base.gaps.rounded,
             thread_loss_ns: self.thread_births() * LOSS_PER_THREAD_NS,
         }
-    }
-
-    /// Time that the hypervisor took from the machine's cores while it was looked at: each core rounds down to a clock tick,
-    /// and the first look comes a moment after the start.
-    fn stolen_at_most_ns(&self) -> u64 {
-        let cores = crate::linux::cpus::online().len() as u64;
-        let counted_ns = self.machine.stolen_ns.unwrap_or_default();
-        if counted_ns == 0 { 0 } else { counted_ns + 2 * cores * self.tree.scale.tick_ns }
     }
 
     /// By the job's own group, or by the one that is attached to. A job with containers is in several.
@@ -342,5 +335,28 @@ fn merge_facts(into: &mut Vec<EntityFigures>, from: Vec<EntityFigures>) {
             }
             None => into.push(entity),
         }
+    }
+}
+
+/// Cores on which a job runs at a time, as far as it matters for what the hypervisor took and has not told yet.
+const STOLEN_CORES: u64 = 4;
+
+/// A perf clock of the job without the time that the hypervisor took from the machine's cores. That is counted in clock ticks on each
+/// core, and from a moment after the start on: up to `doubt_ns` more on each, also where none was counted.
+fn without_stolen(clock_ns: u64, stolen_ns: u64, doubt_ns: u64) -> u64 {
+    let cores = (crate::linux::cpus::online().len() as u64).min(STOLEN_CORES);
+    clock_ns.saturating_sub(stolen_ns + cores * doubt_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_hypervisor_took_is_off_the_clock() {
+        let cores = (crate::linux::cpus::online().len() as u64).min(STOLEN_CORES);
+        assert_eq!(without_stolen(900, 0, 20), 900 - 20 * cores, "it may not be counted yet");
+        assert_eq!(without_stolen(900_000, 300_000, 20), 600_000 - 20 * cores);
+        assert_eq!(without_stolen(100, 300, 20), 0);
     }
 }

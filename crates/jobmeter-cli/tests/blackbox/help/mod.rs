@@ -10,6 +10,7 @@ use jobmeter_testkit::invariants;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -216,6 +217,28 @@ pub(crate) fn code_of(child: &mut Child) -> i32 {
 pub(crate) fn is_root() -> bool {
     // SAFETY: geteuid has no arguments and cannot fail.
     unsafe { libc::geteuid() == 0 }
+}
+
+/// A room outside of closed folders, with a jobmeter in it that everybody can execute, wherever the build lies; it goes with the
+/// folder. Whoever is not root has none, and that is printed.
+pub(crate) fn room_for_everybody() -> Option<(tempfile::TempDir, Room)> {
+    if !is_root() {
+        not_here("only root can become another user, and make another user's files");
+        return None;
+    }
+    let place = tempfile::tempdir().expect("a folder");
+    let room = Room { dir: place.path().to_owned() };
+    fs::copy(JOBMETER, room.path("jobmeter")).expect("copy");
+    fs::set_permissions(&room.dir, fs::Permissions::from_mode(0o755)).expect("chmod");
+    Some((place, room))
+}
+
+/// `jobmeter WORDS` as the user `nobody`, in such a room.
+pub(crate) fn as_nobody(room: &Room, words: &[&str]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(room.path("jobmeter"));
+    command.args(words).current_dir(&room.dir).stdin(Stdio::null());
+    command
 }
 
 /// A test that cannot be done here says so, with the reason, in its output.

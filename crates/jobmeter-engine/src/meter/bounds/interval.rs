@@ -2,7 +2,7 @@
 
 use super::MachinePages;
 use super::parents::CopyLife;
-use super::unread::{FAULTS_AFTER_RECORD, LateMark};
+use super::unread::LateMark;
 use crate::account::ended::LastReadings;
 use crate::account::parts::{Parts, is_loose};
 use crate::account::peaks::{Ended, Interval, Living};
@@ -126,9 +126,7 @@ impl Meter {
             let process = &self.tree.processes[at];
             // Where only the first thread has ended its record is not that of the process, and the faults go on.
             let lives_on = process.has_lost_leader();
-            let faults = (process.is_final || lives_on).then(|| process.stat.faults());
-            let exiting_faults = process.is_exiting().then(|| process.stat.faults() + FAULTS_AFTER_RECORD);
-            let faults = faults.or(exiting_faults);
+            let faults = process.final_faults().or(lives_on.then(|| process.stat.faults()));
             let mark = self.bounds.exit_marks.get(&pid).filter(|_| !lives_on).map(|mark| mark.record);
             let mark_bytes = mark.map(|mark| mark.peak_rss_bytes);
             let readings = process.last_readings(mark_bytes, faults, mark.and_then(|mark| mark.name), parent);

@@ -1,7 +1,6 @@
 //! Forked copies: what a copy did not change is its parent's, and counts with the parent for as long as the copy lives.
 
-use super::Departed;
-use super::unread::FAULTS_AFTER_RECORD;
+use super::{Departed, FAULTS_AFTER_RECORD};
 use crate::account::parts::PAGE_BYTES;
 use crate::account::peaks::{EndedParent, Living};
 use crate::linux::perf_ring::Passed;
@@ -89,13 +88,15 @@ impl Meter {
         }
         if let Some((parent, _)) = self.tree.get_mut(pid).filter(|(parent, _)| parent.has_given_memory_back())
         {
-            if parent.is_end_bounded() || !parent.is_final || parent.stat.is_forked_copy() {
+            let total = parent.final_faults().filter(|_| !parent.is_end_bounded())?;
+            if parent.stat.is_forked_copy() {
                 return None;
             }
             // It ended since the last full tick, and counts until the next one; or as one that a tick found too late.
             parent.has_copies = true;
+            let since = parent.faults_since_full() + total.saturating_sub(parent.stat.faults());
             self.bounds.unseen_parents.push((pid, until_ns));
-            return Some(ParentFaults::new(parent.stat.faults(), parent.faults_since_full(), copy, None));
+            return Some(ParentFaults::new(total, since, copy, None));
         }
         // One that was born before a copy, and had ended before a tick could see it.
         let is_parent = |life: &&Passed| {

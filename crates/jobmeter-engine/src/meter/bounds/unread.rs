@@ -1,5 +1,6 @@
 //! What is known of the memory of processes that a tick has not read, or not to the end.
 
+use super::FAULTS_AFTER_RECORD;
 use super::parents::{CopyLife, ParentFaults};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
 use crate::account::parts::PAGE_BYTES;
@@ -13,9 +14,6 @@ use crate::meter::process::Process;
 /// A process that was forked while the tick read others has its first pages, and what it had time to touch.
 const NEWBORN_BYTES: u64 = 2 << 20;
 const SHORTEST_FAULT_NS: u64 = 250;
-
-/// An exit record is made early in the exit: so many page faults may come after it.
-pub(super) const FAULTS_AFTER_RECORD: u64 = 2;
 
 /// The mark of a living process, read when its turn in the tick was over.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! What only the threads of a process tell.
 
+use super::super::bounds::FAULTS_AFTER_RECORD;
 use super::Process;
 use crate::linux::proc::io;
 use crate::linux::sys;
@@ -14,6 +15,13 @@ impl Process {
     /// It will never have memory again, unless only its first thread has ended.
     pub(crate) fn has_given_memory_back(&self) -> bool {
         self.is_zombie() || self.is_exiting()
+    }
+
+    /// All page faults of its life, where it was read after it had given its memory back.
+    pub(crate) fn final_faults(&self) -> Option<u64> {
+        let is_zombie = self.stat.state == b'Z' && self.stat.threads <= 1;
+        let exiting = self.is_exiting().then(|| self.stat.faults() + FAULTS_AFTER_RECORD);
+        is_zombie.then(|| self.stat.faults()).or(exiting)
     }
 
     /// Whether its first thread has ended and others live on.
