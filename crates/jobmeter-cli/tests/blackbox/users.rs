@@ -18,7 +18,7 @@ fn short_children_have_the_name_of_the_program_that_forked_them() {
     let run = as_nobody(&["run", "-q", "--no-gpu", "--", "sh", "-c", script]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let shown = as_nobody(&["show", "last", "--processes", "--all"]);
-    let names: Vec<&str> =
-        shown.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
-    assert!(names.contains(&"bash") && !names.contains(&"sh"), "{}", shown.stdout);
+    let table = String::from_utf8_lossy(&shown.stdout);
+    let names: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert!(names.contains(&"bash") && !names.contains(&"sh"), "{table}");
 }

@@ -73,8 +73,8 @@ impl Meter {
         for copy in living.iter_mut().flatten() {
             interval.ended_parents.extend(self.ended_parent_of(copy, passed));
         }
-        for at in 0..self.tree.processes.len() {
-            self.take_member(at, living[at], &late_marks, passed, &mut interval);
+        for (at, living) in living.into_iter().enumerate() {
+            self.take_member(at, living, &late_marks, passed, &mut interval);
         }
         for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
             if !passed.iter().any(|life| life.pid == gone.pid) {
