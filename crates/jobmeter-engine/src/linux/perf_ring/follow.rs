@@ -173,6 +173,7 @@ impl Meter {
         }
         let mut batch = std::mem::take(&mut follower.batch);
         let horizon_ns = follower.ring.take(is_last, &mut batch);
+        follower.maps.note_records(batch.len());
         let mut looks_left = MAX_LOOKS;
         for record in batch.drain(..) {
             let tree = &self.tree;

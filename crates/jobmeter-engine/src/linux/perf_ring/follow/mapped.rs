@@ -18,6 +18,10 @@ const MOST_READ: usize = 64;
 /// Below this it does not matter who shares which pages, and the start of the trace points takes 2 ms of CPU time.
 const WORTH_TOUCHES_BYTES: u64 = 8 << 20;
 
+/// The meter stands still while the trace points are switched on, some milliseconds on a busy machine: not while processes come and go
+/// so fast that their records would not fit into the ring meanwhile.
+const MOST_RECENT_RECORDS: usize = 64;
+
 /// Pages of one mapping that are told apart: 64 MiB.
 const MOST_ENTRIES: usize = 16 * 1024;
 
@@ -27,6 +31,14 @@ pub(super) struct Plan {
     /// Mappings are followed from this time of the run on.
     due_ns: u64,
     has_tried_touches: bool,
+    /// How many records came lately, the older ones counting less.
+    recent_records: usize,
+}
+
+impl Plan {
+    pub(super) fn note_records(&mut self, count: usize) {
+        self.recent_records = count.max(self.recent_records / 2);
+    }
 }
 
 impl Follower {
@@ -114,7 +126,9 @@ impl Follower {
     /// that may be the same; returns whether it has begun. Tried once: where pages are touched faster than the records can be
     /// read, they are not followed again.
     pub(crate) fn open_touches_if_worth(&mut self, proc: ProcRoot, file_bytes: u64) -> bool {
-        if self.maps.has_tried_touches || file_bytes < WORTH_TOUCHES_BYTES || self.lives.files.is_none() {
+        let is_storm = self.maps.recent_records > MOST_RECENT_RECORDS;
+        let is_worth = file_bytes >= WORTH_TOUCHES_BYTES && self.lives.files.is_some();
+        if self.maps.has_tried_touches || is_storm || !is_worth {
             return false;
         }
         self.maps.has_tried_touches = true;
