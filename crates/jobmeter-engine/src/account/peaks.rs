@@ -75,10 +75,15 @@ impl Living {
         Ended { fork_ns, ..Ended::at_unknown_times(Some(self.at_most(huge))) }
     }
 
-    /// Its bound as another program where that is far above its mark: the largest mark of all may turn out to be less.
-    pub(crate) fn as_loose(&self) -> Option<Ended> {
-        let is_loose = is_loose(self.before_exec_bytes, self.mark_bytes);
-        let at_most = Parts::of(self.before_exec_bytes, 0).with_anon(self.anon_at_most_bytes());
+    /// Its bound as another program where that is far above its mark, or by its faults where it has no mark and that is far above
+    /// what ticks have seen: the largest mark of all may turn out to be less.
+    pub(crate) fn as_loose(&self, huge: Huge) -> Option<Ended> {
+        let (bytes, known_bytes) = match self.mark_bytes {
+            u64::MAX => (self.rss_at_most_bytes(huge), self.max_rss_bytes),
+            mark_bytes => (self.before_exec_bytes, mark_bytes),
+        };
+        let is_loose = is_loose(bytes, known_bytes);
+        let at_most = Parts::of(bytes, 0).with_anon(self.anon_at_most_bytes());
         is_loose.then(|| Ended { is_loose, is_main: self.is_main, ..Ended::at_unknown_times(Some(at_most)) })
     }
 

@@ -452,6 +452,9 @@ fn without_a_mark_faults_bound_the_living() {
     assert_eq!(upper(NO_HUGE, None), Some((171, UpperSource::Marks)));
     assert_eq!(upper(NO_HUGE, Some(10 * MB)), Some((30, UpperSource::FilesOnce)));
     assert_eq!(upper(Huge::UNKNOWN, Some(10 * MB)), None, "one fault may have mapped anything");
+    assert_eq!(living.as_loose(NO_HUGE), None, "a MiB above what was seen");
+    let loose = Living { faults_since: 1600, ..living }.as_loose(NO_HUGE).and_then(|ended| ended.at_most);
+    assert_eq!(loose.map(|most| (most.own_bytes / MB, most.anon_bytes / MB)), Some((270, 26)));
 }
 
 /// A daemon that its parent leaves behind has the memory of the parent, which counts until the next full tick.

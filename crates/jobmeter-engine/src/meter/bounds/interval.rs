@@ -132,7 +132,7 @@ impl Meter {
             let readings = process.last_readings(mark_bytes, faults, mark.and_then(|mark| mark.name), parent);
             interval.push_ended(fork_ns, end_ns, is_main, readings);
         } else if let Some(living) = living {
-            match (living.as_loose(), self.newborn_at_ns(pid)) {
+            match (living.as_loose(interval.huge), self.newborn_at_ns(pid)) {
                 (Some(loose), None) => interval.ended.push(loose),
                 (Some(loose), Some(fork_ns)) => interval.ended.push(Ended { fork_ns, ..loose }),
                 (None, Some(born_ns)) => {
