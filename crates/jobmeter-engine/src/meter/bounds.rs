@@ -63,7 +63,7 @@ struct MachinePages {
 }
 
 impl MachinePages {
-    /// Nobody asked, or it does not tell.
+    /// Not read, or the kernel does not tell.
     const UNKNOWN: MachinePages =
         MachinePages { huge: Huge::UNKNOWN, huge_file_bytes: None, mapped_bytes: None };
 }

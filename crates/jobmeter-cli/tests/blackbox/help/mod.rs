@@ -219,8 +219,8 @@ pub(crate) fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// A room outside of closed folders, with a jobmeter in it that everybody can execute, wherever the build lies; it goes with the
-/// folder. Whoever is not root has none, and that is printed.
+/// A room outside of closed folders, with a copy of jobmeter that every user can execute; it is removed with the folder. Returns
+/// `None` and prints why without root.
 pub(crate) fn room_for_everybody() -> Option<(tempfile::TempDir, Room)> {
     if !is_root() {
         not_here("only root can become another user, and make another user's files");
