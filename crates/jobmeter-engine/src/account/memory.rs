@@ -3,7 +3,7 @@
 //! process it reads. Pure: the caller reads what [`MemoryAccount::wants`] asks for.
 
 use super::sharing::{
-    COMBINED, DESCENDANTS, MAIN, MemoryReading, Rolled, Sums, Union, Verified, over_scopes,
+    Asked, COMBINED, DESCENDANTS, MAIN, MemoryReading, Rolled, Sums, Union, Verified, over_scopes,
 };
 
 /// Share of one core that rollups may take, and what they may take at the start: one pass over some large processes, which
@@ -12,15 +12,20 @@ const BUDGET_SHARE: f64 = 0.002;
 const BUDGET_START_NS: u64 = 25_000_000;
 /// Passes are this many times their own cost apart.
 const SPACING: u64 = 100;
+/// A pass that takes more than this part of what is left of the budget is made when the memory has stopped changing, or after
+/// it has changed for so long: what is found while processes still write to their pages is soon out of date.
+const DEAR_PART: u64 = 4;
+const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 /// No pass before this: blocks of a few milliseconds should not pay for a split that cannot have changed.
 const FIRST_PASS_NS: u64 = 10_000_000;
 /// One process is never held for longer than this by one read.
 const LONGEST_READ_NS: u64 = 20_000_000;
 /// For one process alone only the split into private and shared is at stake.
 const LONGEST_SPLIT_READ_NS: u64 = 300_000;
-/// By which part of the best the memory has to grow for another pass: that of several processes is not known without one,
-/// while that of one process is, and only its split is at stake.
-const SUM_PART: u64 = 100;
+/// By which part of the best the memory has to grow for another pass: that of several processes is not known without one, or
+/// guessed well, as the last pass has shown; that of one process is known, and only its split is at stake.
+const SUM_PART: u64 = 50;
+const GUESSED_PART: u64 = 4;
 const SPLIT_PART: u64 = 8;
 /// A process above this size without a rollup leaves a pass incomplete.
 const NEGLIGIBLE_BYTES: u64 = 1 << 20;
@@ -68,17 +73,39 @@ pub(crate) struct MemoryAccount {
     pub refused: u64,
     /// Number of processes at the last pass and what it found for main, descendants, combined.
     verified: Option<(usize, [Verified; 3])>,
+    /// What the last whole pass proved of anonymous memory, by scope.
+    asked: [Option<Asked>; 3],
     best_bytes: [u64; 3],
     /// The most that each scope certainly held at one moment.
     proven_bytes: [u64; 3],
     pass_at_ns: u64,
     pass_cost_ns: u64,
+    /// What the processes may have added at the last tick, by their size and their page faults.
+    level_bytes: u64,
+    /// Since when a pass has been put off that can be afforded: until the memory stands still, or some time has passed.
+    put_off_since_ns: Option<u64>,
+    /// The last pass found what had been guessed.
+    is_guess_good: bool,
+}
+
+/// Why a pass is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// Processes came or went. What they share is guessed well if all they have in common is files and what copies inherited.
+    Others,
+    /// Pages were added, or copied, that nobody has counted.
+    Pages,
 }
 
 impl MemoryAccount {
     /// What rollups have cost so far.
     pub(crate) fn spent_ns(&self) -> u64 {
         self.spent_ns
+    }
+
+    /// Whether a pass was put off that can be afforded.
+    pub(crate) fn awaits_pass(&self) -> bool {
+        self.put_off_since_ns.is_some()
     }
 
     /// The most that main, descendants and combined certainly held at one moment.
@@ -89,16 +116,28 @@ impl MemoryAccount {
     /// What to read before [`MemoryAccount::take`]; `elapsed_ns` fills the budget.
     pub(crate) fn wants(&mut self, readings: &[MemoryReading], elapsed_ns: u64) -> Wanted {
         let all: [Sums; 3] = over_scopes(readings, Sums::take);
-        if self.wants_pass(&all, readings, elapsed_ns) {
+        let unshared_bytes = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();
+        let is_still = self.note_level(all[COMBINED].rss_bytes + unshared_bytes);
+        let has_waited = |since_ns: u64| elapsed_ns >= since_ns + LONGEST_WAIT_NS;
+        let put_off_since_ns = self.put_off_since_ns.take();
+        let is_calm = is_still || put_off_since_ns.is_some_and(has_waited);
+        if let Some(cause) = self.cause_of_pass(&all, unshared_bytes, elapsed_ns) {
             let longest_ns = if all[COMBINED].count == 1 { LONGEST_SPLIT_READ_NS } else { LONGEST_READ_NS };
-            if self.affords_pass(readings, longest_ns, elapsed_ns) {
+            let (cost_ns, left_ns) = (cost_of_pass_ns(readings, longest_ns), self.left_ns(elapsed_ns));
+            let is_affordable = cost_ns > 0 && cost_ns <= left_ns;
+            let is_time = elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * SPACING;
+            let is_cheap = cost_ns <= left_ns / DEAR_PART;
+            if is_affordable && is_time && (is_cheap || (cause == Cause::Pages && is_calm)) {
                 return Wanted::Rollups { longest_ns };
+            }
+            if is_affordable && cause == Cause::Pages {
+                self.put_off_since_ns = put_off_since_ns.or(Some(elapsed_ns));
             }
             self.refused += 1;
         }
         let exceeds = |index: usize| {
             all[index].count > 1
-                && (all[index].proven_bytes() > self.proven_bytes[index]
+                && (all[index].proven_bytes(self.asked[index]) > self.proven_bytes[index]
                     || self.estimate(&all)[index].total_bytes > self.best_bytes[index])
         };
         if exceeds(COMBINED) || exceeds(DESCENDANTS) { Wanted::SecondLook } else { Wanted::Nothing }
@@ -116,29 +155,33 @@ impl MemoryAccount {
         self.spent_ns += cost_ns;
         self.pass_at_ns = elapsed_ns;
         self.pass_cost_ns = cost_ns;
-        let found = over_scopes(after, Rolled::take).map(|rolled: Rolled| rolled.union());
+        let rolled: [Rolled; 3] = over_scopes(after, Rolled::take);
+        let found = rolled.map(|rolled| rolled.union());
         let all: [Sums; 3] = over_scopes(after, Sums::take);
         // A pass takes milliseconds: pages that were mapped, freed or shared meanwhile may count twice.
-        let moved_bytes: u64 = before
-            .iter()
-            .zip(after)
-            .map(|(before, after)| {
-                before.anon_bytes().abs_diff(after.anon_bytes())
-                    + before.file_bytes.abs_diff(after.file_bytes)
-            })
-            .sum();
-        for (proven, found) in self.proven_bytes.iter_mut().zip(&found) {
-            *proven = (*proven).max(found.total_bytes.saturating_sub(moved_bytes));
-        }
+        let moved_bytes: u64 =
+            before.iter().zip(after).map(|(before, after)| before.moved_bytes(after)).sum();
+        let guessed_bytes = all[COMBINED].guess().total_bytes;
+        self.is_guess_good = found[COMBINED].total_bytes <= guessed_bytes + guessed_bytes / 50 + moved_bytes;
         // A process that was too large to ask may share everything or nothing with the others.
         let is_unasked =
             |reading: &MemoryReading| reading.rollup.is_none() && reading.rss_bytes > NEGLIGIBLE_BYTES;
         let is_whole = all[COMBINED].count == 1 || !after.iter().any(is_unasked);
-        if is_whole && moved_bytes <= all[COMBINED].rss_bytes / 64 {
-            let mut verified = [Verified::default(); 3];
-            for (slot, (found, sums)) in verified.iter_mut().zip(found.into_iter().zip(&all)) {
-                *slot = Verified { found, guessed: sums.guess() };
-            }
+        self.asked = [None; 3];
+        if !is_whole {
+            return;
+        }
+        let most: Vec<MemoryReading> =
+            before.iter().zip(after).map(|(before, after)| before.most(after)).collect();
+        let most: [Sums; 3] = over_scopes(&most, Sums::take);
+        for index in [MAIN, DESCENDANTS, COMBINED] {
+            let proven_bytes = found[index].total_bytes.saturating_sub(moved_bytes);
+            self.proven_bytes[index] = self.proven_bytes[index].max(proven_bytes);
+            self.asked[index] = Some(Asked::new(&rolled[index], &most[index], moved_bytes));
+        }
+        if moved_bytes <= all[COMBINED].rss_bytes / 64 {
+            let verified = [MAIN, DESCENDANTS, COMBINED]
+                .map(|index| Verified { found: found[index], guessed: all[index].guess() });
             self.verified = Some((all[COMBINED].count, verified));
         }
     }
@@ -153,7 +196,8 @@ impl MemoryAccount {
         let mut result = [Resident::default(); 3];
         for (index, resident) in result.iter_mut().enumerate() {
             self.best_bytes[index] = self.best_bytes[index].max(unions[index].total_bytes);
-            self.proven_bytes[index] = self.proven_bytes[index].max(all[index].proven_bytes());
+            self.proven_bytes[index] =
+                self.proven_bytes[index].max(all[index].proven_bytes(self.asked[index]));
             // The summary states what was proven as the peak: no row is above it.
             *resident = Resident::of(unions[index], all[index].rss_bytes, self.proven_bytes[index]);
         }
@@ -171,10 +215,15 @@ impl MemoryAccount {
         }
     }
 
+    fn note_level(&mut self, level_bytes: u64) -> bool {
+        let before_bytes = std::mem::replace(&mut self.level_bytes, level_bytes);
+        level_bytes.abs_diff(before_bytes) <= self.best_bytes[COMBINED] / 200
+    }
+
     /// Only when a maximum may move.
-    fn wants_pass(&self, all: &[Sums; 3], readings: &[MemoryReading], elapsed_ns: u64) -> bool {
+    fn cause_of_pass(&self, all: &[Sums; 3], unshared_bytes: u64, elapsed_ns: u64) -> Option<Cause> {
         if elapsed_ns < FIRST_PASS_NS {
-            return false;
+            return None;
         }
         let unions = self.estimate(all);
         let is_beyond_best = |index: usize, bytes: u64, part: u64| {
@@ -185,32 +234,33 @@ impl MemoryAccount {
         };
         let combined = &all[COMBINED];
         if combined.count <= 1 {
-            return moves(MAIN, SPLIT_PART);
+            return moves(MAIN, SPLIT_PART).then_some(Cause::Pages);
         }
         let is_changed = self.verified.is_none_or(|(count, _)| count != combined.count);
-        let may_exceed = is_beyond_best(COMBINED, combined.rss_bytes, 64);
-        (is_changed && may_exceed)
-            || moves(COMBINED, SUM_PART)
-            || moves(DESCENDANTS, SUM_PART)
-            || (may_exceed && all[DESCENDANTS].copied_bytes > NEGLIGIBLE_BYTES && {
-                // A forked copy that writes to its pages makes them its own without growing: no resident size tells. And a
-                // parent that writes leaves its copies alone with what was there before.
-                let unshared_bytes: u64 = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();
-                unshared_bytes > self.best_bytes[COMBINED] / 100 + 65_536
-            })
+        let part = if self.is_guess_good { GUESSED_PART } else { SUM_PART };
+        let may_exceed = is_beyond_best(COMBINED, combined.rss_bytes, part);
+        // A forked copy that writes to its pages makes them its own without growing: no resident size tells. And a parent that
+        // writes leaves its copies alone with what was there before.
+        let copies_write = is_beyond_best(COMBINED, combined.rss_bytes, SUM_PART)
+            && all[DESCENDANTS].copied_bytes > NEGLIGIBLE_BYTES
+            && unshared_bytes > self.best_bytes[COMBINED] / 100 + 65_536;
+        if copies_write || moves(COMBINED, part) || moves(DESCENDANTS, part) {
+            Some(Cause::Pages)
+        } else {
+            (is_changed && may_exceed).then_some(Cause::Others)
+        }
     }
 
-    fn affords_pass(&self, readings: &[MemoryReading], longest_ns: u64, elapsed_ns: u64) -> bool {
+    /// What is left of the budget.
+    fn left_ns(&self, elapsed_ns: u64) -> u64 {
         let budget_ns = BUDGET_START_NS + (elapsed_ns as f64 * BUDGET_SHARE) as u64;
-        let cost_ns: u64 = readings
-            .iter()
-            .filter(|reading| is_worthwhile(reading, longest_ns))
-            .map(|reading| reading.rollup_cost_ns)
-            .sum();
-        cost_ns > 0
-            && cost_ns <= budget_ns.saturating_sub(self.spent_ns)
-            && elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * SPACING
+        budget_ns.saturating_sub(self.spent_ns)
     }
+}
+
+fn cost_of_pass_ns(readings: &[MemoryReading], longest_ns: u64) -> u64 {
+    let asked = readings.iter().filter(|reading| is_worthwhile(reading, longest_ns));
+    asked.map(|reading| reading.rollup_cost_ns).sum()
 }
 
 #[cfg(test)]

@@ -33,6 +33,18 @@ impl MemoryReading {
         let anon_bytes = self.anon_bytes().min(later.anon_bytes());
         MemoryReading { rss_bytes: file_bytes + anon_bytes, file_bytes, ..*later }
     }
+
+    /// The larger of two readings of the same process.
+    pub(crate) fn most(&self, later: &MemoryReading) -> MemoryReading {
+        let file_bytes = self.file_bytes.max(later.file_bytes);
+        let anon_bytes = self.anon_bytes().max(later.anon_bytes());
+        MemoryReading { rss_bytes: file_bytes + anon_bytes, file_bytes, ..*later }
+    }
+
+    /// By how much two readings of the same process differ.
+    pub(crate) fn moved_bytes(&self, later: &MemoryReading) -> u64 {
+        self.anon_bytes().abs_diff(later.anon_bytes()) + self.file_bytes.abs_diff(later.file_bytes)
+    }
 }
 
 /// Distinct pages of a set of processes, and those among them that one process has alone.
@@ -66,6 +78,9 @@ pub(crate) struct Sums {
     max_copied_bytes: u64,
     max_file_bytes: u64,
     max_rss_bytes: u64,
+    /// Anonymous memory of the processes that the last pass has asked, and of others what is certainly their own.
+    asked_bytes: u64,
+    unasked_bytes: u64,
 }
 
 impl Sums {
@@ -75,8 +90,12 @@ impl Sums {
         self.rss_bytes += rss_bytes;
         self.max_rss_bytes = self.max_rss_bytes.max(rss_bytes);
         self.max_file_bytes = self.max_file_bytes.max(rss_bytes - anon_bytes);
+        let inherited_bytes = if reading.is_copy { reading.anon_at_birth_bytes.min(anon_bytes) } else { 0 };
+        match reading.rollup {
+            Some(_) => self.asked_bytes += anon_bytes,
+            None => self.unasked_bytes += anon_bytes - inherited_bytes,
+        }
         if reading.is_copy {
-            let inherited_bytes = reading.anon_at_birth_bytes.min(anon_bytes);
             self.copied_bytes += rss_bytes;
             self.max_inherited_bytes = self.max_inherited_bytes.max(inherited_bytes);
             self.max_copied_bytes = self.max_copied_bytes.max(anon_bytes);
@@ -99,8 +118,9 @@ impl Sums {
 
     /// What the set held at least: anonymous pages of different programs are different pages, and so are those that
     /// copies added; of the rest only the largest part is certain.
-    pub(crate) fn proven_bytes(&self) -> u64 {
+    pub(crate) fn proven_bytes(&self, asked: Option<Asked>) -> u64 {
         let anon_bytes = (self.private_bytes + self.grown_bytes).max(self.max_copied_bytes);
+        let anon_bytes = anon_bytes.max(asked.map_or(0, |asked| asked.anon_now_bytes(self)));
         (anon_bytes + self.max_file_bytes).max(self.max_rss_bytes).min(self.rss_bytes)
     }
 
@@ -117,6 +137,29 @@ impl Sums {
     }
 }
 
+/// Distinct anonymous pages of the processes that a pass has asked, and the sum of their anonymous memory then. Each page by which
+/// a process grows is another page; for each by which it shrinks, or that it had when it ended, one may be gone. Pages of files
+/// are not counted on like that: a process may give some back and map others that somebody has mapped already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asked {
+    distinct_bytes: u64,
+    sum_bytes: u64,
+}
+
+impl Asked {
+    /// A pass found `rolled`; `most` is what the processes had before or after it, and `moved_bytes` the difference.
+    pub(crate) fn new(rolled: &Rolled, most: &Sums, moved_bytes: u64) -> Asked {
+        Asked {
+            distinct_bytes: rolled.pss_anon_bytes.saturating_sub(moved_bytes),
+            sum_bytes: most.asked_bytes,
+        }
+    }
+
+    fn anon_now_bytes(self, now: &Sums) -> u64 {
+        (self.distinct_bytes + now.asked_bytes).saturating_sub(self.sum_bytes) + now.unasked_bytes
+    }
+}
+
 /// What a pass of rollups found of a scope, and what the guess was at that moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Verified {
@@ -129,6 +172,7 @@ pub(crate) struct Verified {
 pub(crate) struct Rolled {
     rss_bytes: u64,
     pss_bytes: u64,
+    pss_anon_bytes: u64,
     private_bytes: u64,
     max_shared_bytes: u64,
     max_rss_bytes: u64,
@@ -141,11 +185,13 @@ impl Rolled {
         let rollup = reading.rollup.unwrap_or(Rollup {
             rss_bytes: reading.rss_bytes,
             pss_bytes: anon_bytes,
+            pss_anon_bytes: 0,
             private_bytes: anon_bytes,
             shared_bytes: file_bytes,
         });
         self.rss_bytes += rollup.rss_bytes;
         self.pss_bytes += rollup.pss_bytes;
+        self.pss_anon_bytes += reading.rollup.map_or(0, |asked| asked.pss_anon_bytes);
         self.private_bytes += rollup.private_bytes;
         self.max_shared_bytes = self.max_shared_bytes.max(rollup.shared_bytes);
         self.max_rss_bytes = self.max_rss_bytes.max(rollup.rss_bytes);

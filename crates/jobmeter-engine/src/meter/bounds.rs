@@ -175,6 +175,12 @@ impl Bounds {
         self.pages_at_start = self.vmstat.pages();
     }
 
+    /// Huge pages of anonymous memory that the whole machine was given since the job began.
+    pub(super) fn huge_anon_since_start_bytes(&mut self) -> Option<u64> {
+        let (start, now) = (self.pages_at_start?, self.vmstat.pages()?);
+        Some(now.huge_anon.saturating_sub(start.huge_anon) * HUGE_PAGE_BYTES)
+    }
+
     /// How many processes of the whole machine the OOM killer has ended since the job began.
     pub(crate) fn oom_kills_since_start(&mut self) -> Option<u64> {
         let before = self.pages_at_start?.oom_kills?;

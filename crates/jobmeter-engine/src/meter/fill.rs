@@ -140,7 +140,8 @@ impl Meter {
 
     pub(super) fn fill_memory(&mut self, t_ns: u64, meters_threads: u64) {
         let processes_changed = self.changes.take_any();
-        if self.target != Target::Own && !processes_changed && !self.tree.has_changed() {
+        let has_changed = processes_changed || self.tree.has_changed() || self.memory.awaits_pass();
+        if self.target != Target::Own && !has_changed {
             // Nobody ran: the row holds what it held.
             self.levels.stay();
             return;

@@ -18,10 +18,11 @@ pub(crate) struct Idleness {
 }
 
 impl Meter {
-    /// Whether nobody can have changed anything since the job was last read.
+    /// Whether nobody can have changed anything since the job was last read, and nothing was left to be read.
     pub(super) fn is_idle(&self, now_ns: u64) -> bool {
         let processes = &self.tree.processes;
         self.idle.was_idle
+            && !self.memory.awaits_pass()
             && now_ns < self.idle.read_at_ns + READ_EVERY_NS
             && (1..=MOST_PROCESSES).contains(&processes.len())
             && processes.iter().all(|process| process.is_settled() && process.is_idle())

@@ -9,6 +9,7 @@ mod fill;
 pub(crate) mod finish;
 mod groups;
 mod idle;
+mod inherited;
 pub mod layout;
 mod lives;
 mod memory;

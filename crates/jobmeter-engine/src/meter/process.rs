@@ -158,8 +158,9 @@ pub struct Process {
     faults_at_lists: [u64; 2],
     /// Its anonymous memory not earlier than those faults were read, or more.
     anon_pages_at_lists: [Option<u64>; 2],
-    /// Minor faults at the last rollup.
+    /// Minor faults and anonymous memory at the last rollup, or when first seen.
     faults_at_rollup: u64,
+    anon_at_rollup_bytes: u64,
     /// When the children of its other threads were last looked for.
     pub threads_scanned_at_ns: u64,
     /// The kernel offers `task/TID/children`.
@@ -241,6 +242,7 @@ impl Process {
             faults_at_lists: [0; 2],
             anon_pages_at_lists: [None; 2],
             faults_at_rollup: 0,
+            anon_at_rollup_bytes: 0,
             threads_scanned_at_ns: 0,
             has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
             statm_file: keep_files.then(|| proc.open(pid, "statm")).and_then(Result::ok),
@@ -256,6 +258,7 @@ impl Process {
         match process.read_fast(scale, buffer) {
             Presence::Here => {
                 process.anon_at_birth_bytes = process.rss_bytes.saturating_sub(process.rss_file_bytes);
+                process.anon_at_rollup_bytes = process.anon_at_birth_bytes;
                 Some(process)
             }
             Presence::Gone => None,
@@ -469,6 +472,7 @@ impl Process {
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         self.rollup = Some(RollupReading { rollup, cost_ns });
         self.faults_at_rollup = self.stat.faults_minor;
+        self.anon_at_rollup_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         Some(cost_ns)
     }
 

@@ -219,6 +219,9 @@ impl Meter {
         self.tree.discover(now_ns, self.clock.interval_ns, &mut self.changes.born, &mut breathe);
         // Scan again: a process that started meanwhile must be in the tree before an event names it.
         self.follow_events(false);
+        if !is_first {
+            self.bound_inherited();
+        }
         self.note_born(now_ns, is_first);
         self.note_renamed(t_ns);
         self.check_ended();

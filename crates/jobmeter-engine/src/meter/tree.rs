@@ -13,8 +13,6 @@ use crate::meter::process::{Presence, Process, Scale, read_children_of, read_thr
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-mod inherited;
-
 /// Descriptors kept per process: statm and children; a third (stat) for parents.
 const FILES_PER_PROCESS: u64 = 2;
 
@@ -405,9 +403,6 @@ impl Tree {
             self.note_child_of_guest(&process);
             let parent = self.get(process.parent_pid);
             process.parent_faults_at_birth = parent.map_or(0, Process::faults_before_newborns);
-            if let Some(mark_bytes) = self.mark_of_smaller_parent(&process) {
-                process.anon_at_birth_bytes = process.anon_at_birth_bytes.min(mark_bytes);
-            }
             self.insert(process);
             born.push(pid);
         }

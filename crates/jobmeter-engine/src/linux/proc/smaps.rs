@@ -10,6 +10,8 @@ pub struct Rollup {
     pub rss_bytes: u64,
     /// Each page divided by the number of processes that map it.
     pub pss_bytes: u64,
+    /// The same of anonymous memory alone; 0 where the kernel does not tell it apart.
+    pub pss_anon_bytes: u64,
     /// Pages that only this process maps.
     pub private_bytes: u64,
     /// Pages that others map as well.
@@ -28,6 +30,7 @@ pub fn parse(text: &[u8]) -> Option<Rollup> {
                 seen_rss = true;
             }
             Some(b'P') if line.starts_with(b"Pss:") => rollup.pss_bytes = kib(b"Pss:"),
+            Some(b'P') if line.starts_with(b"Pss_Anon:") => rollup.pss_anon_bytes = kib(b"Pss_Anon:"),
             Some(b'P') => {
                 rollup.private_bytes +=
                     kib(b"Private_Clean:") + kib(b"Private_Dirty:") + kib(b"Private_Hugetlb:");
@@ -51,7 +54,7 @@ mod tests {
         let text = b"5581c9b3e000-7ffd22d5e000 ---p 00000000 00:00 0                          [rollup]\nRss:                3260 kB\nPss:                 614 kB\nPss_Dirty:           520 kB\nPss_Anon:            516 kB\nPss_File:             98 kB\nPss_Shmem:             0 kB\nShared_Clean:       2740 kB\nShared_Dirty:          4 kB\nPrivate_Clean:         0 kB\nPrivate_Dirty:       516 kB\nReferenced:         3260 kB\nAnonymous:           520 kB\nSwap:                  0 kB\nSwapPss:               0 kB\n";
         let rollup = parse(text).expect("parses");
         assert_eq!(rollup.rss_bytes, 3260 * 1024);
-        assert_eq!(rollup.pss_bytes, 614 * 1024);
+        assert_eq!((rollup.pss_bytes, rollup.pss_anon_bytes), (614 * 1024, 516 * 1024));
         assert_eq!(rollup.private_bytes, 516 * 1024);
         assert_eq!(rollup.shared_bytes, 2744 * 1024);
         assert_eq!(parse(b""), None);

@@ -2,6 +2,7 @@
 //! after a fork takes further faults, while the forked copies keep the pages as they were.
 
 use super::Process;
+use crate::account::parts::{PAGE_BYTES, anon_by_faults_bytes};
 use crate::linux::proc::statm;
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
@@ -37,6 +38,20 @@ impl Process {
         let grown_pages =
             self.anon_pages_at_lists[1].map_or(0, |before| self.anon_pages().saturating_sub(before));
         self.faults_at_lists[1] + grown_pages
+    }
+
+    /// The most anonymous memory that it had when children were forked that its list shows for the first time, huge pages
+    /// apart: what it had before, and one page for each fault. `faults` are its own, read after the fork.
+    pub(crate) fn anon_before_newborns_at_most_bytes(&self, faults: u64) -> Option<u64> {
+        let since = |before: u64| anon_by_faults_bytes(faults.saturating_sub(before));
+        match self.anon_pages_at_lists[1] {
+            Some(pages) => Some(pages * PAGE_BYTES + since(self.faults_at_lists[1])),
+            // A program began with nothing; a copy may have begun with anything.
+            None => {
+                let is_known = !self.stat.is_forked_copy() && self.peak_rss_before_bytes == 0;
+                is_known.then(|| since(0))
+            }
+        }
     }
 
     /// As of the last tick.

@@ -192,19 +192,22 @@ impl Process {
     }
 
     /// Inherited pages that it may have made its own since the last rollup: each takes a fault, and each fault
-    /// takes time.
+    /// takes time. Pages by which it has grown took faults as well.
     fn unshared_at_most_bytes(&self, scale: Scale) -> u64 {
         let faults = self.stat.faults_minor.saturating_sub(self.faults_at_rollup);
         let unread_ns =
             if self.cpu_at_stat_ns == NEVER { self.cpu_ns } else { self.cpu_ns - self.cpu_at_stat_ns };
         let unknown = unread_ns / SHORTEST_FAULT_NS;
-        (faults + unknown) * scale.page_bytes
+        let anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        let grown_bytes = anon_bytes.saturating_sub(self.anon_at_rollup_bytes);
+        ((faults + unknown) * scale.page_bytes).saturating_sub(grown_bytes)
     }
 
-    /// What a rollup would cost: 15 µs per megabyte of small pages, or less where the last one was cheaper
-    /// (huge pages). A first read of a small process says little about a large one.
+    /// What a rollup would cost: 15 µs per megabyte of anonymous memory in small pages and 5 of files and shared memory, or less
+    /// where the last one was cheaper (huge pages). A first read of a small process says little about a large one.
     pub fn rollup_cost_ns(&self) -> u64 {
-        let by_size_ns = 40_000 + self.rss_bytes / 1_000_000 * 15_000;
+        let anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        let by_size_ns = 40_000 + (anon_bytes * 15 + self.rss_file_bytes * 5) / 1000;
         let by_last_ns = self.rollup.map(|last| {
             let grown = self.rss_bytes as f64 / last.rollup.rss_bytes.max(1) as f64;
             (last.cost_ns as f64 * grown.max(0.1)) as u64 + 5_000
