@@ -142,6 +142,12 @@ fn check_parts(summary: &Value, found: &mut Vec<String>) {
                 found.push(format!("{part}.{key} is {own}, above combined.{key} of {whole}"));
             }
         }
+        let upper_of = |figures: &Value| figures["rss_bytes_max"]["upper"].as_f64();
+        if let (Some(own), Some(whole)) = (upper_of(&summary[part]), upper_of(combined))
+            && own > whole
+        {
+            found.push(format!("{part}.rss_bytes_max is at most {own}, the whole at most {whole}"));
+        }
     }
     for scope in JOB {
         let figures = &summary[scope];
@@ -233,6 +239,7 @@ mod tests {
             ("/combined/processes_max/value", json!(3)),
             ("/combined/rss_bytes_max/lower", json!(51)),
             ("/combined/rss_bytes_max/upper", json!(49)),
+            ("/main/rss_bytes_max/upper", json!(1e9)),
             ("/combined/read_chars_bytes/value", json!(0)),
             ("/combined/read_chars_bytes/reason", json!("")),
             ("/combined/threads_max/value", json!(1)),

@@ -26,8 +26,9 @@ pub(crate) struct CpuEvidence {
     pub tick_ns: u64,
     /// Roundings to clock ticks in what was used before the run began; they are among those of `combined`.
     pub rounded_before: u32,
-    /// Time that exited threads may have left out of the accounts, at most.
+    /// Time that threads, and processes, may have left out of the accounts when they ended, at most.
     pub thread_loss_ns: u64,
+    pub process_loss_ns: u64,
 }
 
 /// The CPU time of the whole job and how true it is.
@@ -102,7 +103,7 @@ impl CpuEvidence {
             ..self.exact()
         };
         let sum_ns = self.combined.cpu_ns;
-        let at_most_ns = sum_ns.saturating_add(self.thread_loss_ns);
+        let at_most_ns = sum_ns.saturating_add(self.thread_loss_ns).saturating_add(self.process_loss_ns);
         if let Some(clock_ns) =
             self.perf_clock_ns.filter(|clock_ns| exceeds(*clock_ns, at_most_ns, CLOCK_PARTS))
         {
@@ -120,9 +121,10 @@ impl CpuEvidence {
             let reason = "the process was not our child: what it used after the last tick is missing";
             return CpuTotal { main_is_short: true, ..lower_bound(sum_ns, reason, true) };
         }
-        if exceeds(sum_ns.saturating_add(self.thread_loss_ns), sum_ns, 200) {
-            let reason = "many short threads: the kernel loses a little of each in its accounts";
-            return CpuTotal { main_is_short: true, ..lower_bound(sum_ns, reason, false) };
+        if exceeds(at_most_ns, sum_ns, 500) {
+            let reason = "many short threads or processes: the kernel loses a little of each in its accounts";
+            let main_is_short = exceeds(sum_ns.saturating_add(self.thread_loss_ns), sum_ns, 500);
+            return CpuTotal { main_is_short, ..lower_bound(sum_ns, reason, false) };
         }
         self.rounded().unwrap_or_else(|| self.exact())
     }

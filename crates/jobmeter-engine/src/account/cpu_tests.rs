@@ -95,8 +95,13 @@ fn each_sign_makes_it_a_lower_bound() {
         !threads.accounts_are_short && threads.main_is_short,
         "bytes and faults are not lost with threads"
     );
-    let few = CpuEvidence { thread_loss_ns: 6 * MS, ..evidence(1000) }.settle();
+    let few = CpuEvidence { thread_loss_ns: 4 * MS, ..evidence(1000) }.settle();
     assert_eq!(few.quality, Quality::Exact);
+    // 2,000 short programs were short of 8 ms in 2 s.
+    let storm = CpuEvidence { process_loss_ns: 10 * MS, ..evidence(2000) }.settle();
+    assert_eq!((storm.quality, storm.main_is_short), (Quality::LowerBound, false));
+    let usual = CpuEvidence { process_loss_ns: 6 * MS, ..evidence(2000) }.settle();
+    assert_eq!(usual.quality, Quality::Exact);
 }
 
 #[test]

@@ -58,18 +58,17 @@ impl Meter {
             let lower_bytes = by_group.map_or(lower_bytes, |group| lower_bytes.min(group.bytes));
             Peak { lower_bytes, upper }
         };
-        let (combined, descendants) = if is_alone {
-            (main_peak.figure(), Figure::int(0, Quality::Exact))
+        let [main, descendants, combined] = if is_alone {
+            [main_peak.figure(), Figure::int(0, Quality::Exact), main_peak.figure()]
         } else {
             let combined = peak(combined_lower, &self.bounds.combined);
             let descendants = peak(descendants_lower, &self.bounds.descendants);
-            (combined.figure(), descendants.figure())
+            let main = if self.doubts.is_partial { main_peak } else { main_peak.within(&combined) };
+            [main, descendants.within(&combined), combined].map(|peak| peak.figure())
         };
-        for (scope, figure) in [
-            (Scope::Main, main_peak.figure()),
-            (Scope::Descendants, descendants),
-            (Scope::Combined, combined),
-        ] {
+        for (scope, figure) in
+            [(Scope::Main, main), (Scope::Descendants, descendants), (Scope::Combined, combined)]
+        {
             if let Some(figures) = all.scopes.get_mut(&scope) {
                 raise_parts(figures, &figure);
                 lower_parts(figures, &figure);
@@ -120,6 +119,12 @@ struct Peak {
 }
 
 impl Peak {
+    /// A part is bounded by the whole as well.
+    fn within(self, whole: &Peak) -> Peak {
+        let upper = self.upper.into_iter().chain(whole.upper).min_by_key(|bound| bound.bytes);
+        Peak { upper, ..self }
+    }
+
     fn figure(&self) -> Figure {
         let upper = self.upper.map(|upper| Number::Int(upper.bytes.max(self.lower_bytes)));
         if self.lower_bytes == 0 {
