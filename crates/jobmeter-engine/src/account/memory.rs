@@ -13,9 +13,13 @@ const BUDGET_START_NS: u64 = 25_000_000;
 /// Passes are this many times their own cost apart.
 const SPACING: u64 = 100;
 /// A pass that takes more than this part of what is left of the budget is made when the memory has stopped changing, or after
-/// it has changed for so long: what is found while processes still write to their pages is soon out of date.
+/// it has changed for a second and for this part of the run: what is found while processes still write to their pages is soon out
+/// of date.
 const DEAR_PART: u64 = 4;
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
+const LONGEST_WAIT_PART: u64 = 2;
+/// Memory that changes by less than this part between two ticks stands still.
+const STILL_PART: u64 = 100;
 /// No pass before this: blocks of a few milliseconds should not pay for a split that cannot have changed.
 const FIRST_PASS_NS: u64 = 10_000_000;
 /// One process is never held for longer than this by one read.
@@ -118,7 +122,8 @@ impl MemoryAccount {
         let all: [Sums; 3] = over_scopes(readings, Sums::take);
         let unshared_bytes = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();
         let is_still = self.note_level(all[COMBINED].rss_bytes + unshared_bytes);
-        let has_waited = |since_ns: u64| elapsed_ns >= since_ns + LONGEST_WAIT_NS;
+        let longest_wait_ns = LONGEST_WAIT_NS.max(elapsed_ns / LONGEST_WAIT_PART);
+        let has_waited = |since_ns: u64| elapsed_ns >= since_ns + longest_wait_ns;
         let put_off_since_ns = self.put_off_since_ns.take();
         let is_calm = is_still || put_off_since_ns.is_some_and(has_waited);
         if let Some(cause) = self.cause_of_pass(&all, unshared_bytes, elapsed_ns) {
@@ -217,7 +222,7 @@ impl MemoryAccount {
 
     fn note_level(&mut self, level_bytes: u64) -> bool {
         let before_bytes = std::mem::replace(&mut self.level_bytes, level_bytes);
-        level_bytes.abs_diff(before_bytes) <= self.best_bytes[COMBINED] / 200
+        level_bytes.abs_diff(before_bytes) <= self.best_bytes[COMBINED] / STILL_PART
     }
 
     /// Only when a maximum may move.

@@ -156,8 +156,9 @@ pub struct Process {
     children_at_ns: u64,
     /// Its page faults, as known when its list of children was last read and the time before that.
     faults_at_lists: [u64; 2],
-    /// Its anonymous memory not earlier than those faults were read, or more.
+    /// Its anonymous memory not earlier than those faults were read, or more; and when all of it had been read.
     anon_pages_at_lists: [Option<u64>; 2],
+    lists_at_ns: [u64; 2],
     /// Minor faults and anonymous memory at the last rollup, or when first seen.
     faults_at_rollup: u64,
     anon_at_rollup_bytes: u64,
@@ -241,6 +242,7 @@ impl Process {
             children_at_ns: 0,
             faults_at_lists: [0; 2],
             anon_pages_at_lists: [None; 2],
+            lists_at_ns: [0; 2],
             faults_at_rollup: 0,
             anon_at_rollup_bytes: 0,
             threads_scanned_at_ns: 0,

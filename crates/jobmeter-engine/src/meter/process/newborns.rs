@@ -22,6 +22,7 @@ impl Process {
         };
         self.faults_at_lists = [faults, self.faults_at_lists[0]];
         self.anon_pages_at_lists = [anon_pages, self.anon_pages_at_lists[0]];
+        self.lists_at_ns = [sys::monotonic_ns(), self.lists_at_ns[0]];
     }
 
     fn read_anon_pages(&self, buffer: &mut [u8]) -> Option<u64> {
@@ -40,18 +41,17 @@ impl Process {
         self.faults_at_lists[1] + grown_pages
     }
 
-    /// The most anonymous memory that it had when children were forked that its list shows for the first time, huge pages
-    /// apart: what it had before, and one page for each fault. `faults` are its own, read after the fork.
-    pub(crate) fn anon_before_newborns_at_most_bytes(&self, faults: u64) -> Option<u64> {
+    /// The most anonymous memory that it had when it forked, huge pages apart: what it had at a list before, and one page for
+    /// each fault. `faults` are its own, read after the fork.
+    pub(crate) fn anon_at_fork_at_most_bytes(&self, faults: u64, fork_ns: u64) -> Option<u64> {
         let since = |before: u64| anon_by_faults_bytes(faults.saturating_sub(before));
-        match self.anon_pages_at_lists[1] {
-            Some(pages) => Some(pages * PAGE_BYTES + since(self.faults_at_lists[1])),
-            // A program began with nothing; a copy may have begun with anything.
-            None => {
-                let is_known = !self.stat.is_forked_copy() && self.peak_rss_before_bytes == 0;
-                is_known.then(|| since(0))
-            }
+        let last = (0..2).find(|at| (1..=fork_ns).contains(&self.lists_at_ns[*at]));
+        if let Some((at, pages)) = last.and_then(|at| Some((at, self.anon_pages_at_lists[at]?))) {
+            return Some(pages * PAGE_BYTES + since(self.faults_at_lists[at]));
         }
+        // A program began with nothing; a copy may have begun with anything.
+        let is_known = !self.stat.is_forked_copy() && self.peak_rss_before_bytes == 0;
+        is_known.then(|| since(0))
     }
 
     /// As of the last tick.

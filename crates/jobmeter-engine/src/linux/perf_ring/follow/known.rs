@@ -24,6 +24,12 @@ impl Follower {
         self.lives.get(pid)?.fork_ns
     }
 
+    /// When a process was forked, and by whom. Its parent may be another one by now.
+    pub(crate) fn fork_of(&self, pid: i32) -> Option<(u64, i32)> {
+        let life = self.lives.get(pid)?;
+        life.fork_ns.map(|fork_ns| (fork_ns, life.parent_pid))
+    }
+
     /// When a process ended that has not left the tree and has forked nobody, where no record is missing.
     pub(crate) fn end_of_leaf_ns(&self, pid: i32) -> Option<u64> {
         self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.end_ns
