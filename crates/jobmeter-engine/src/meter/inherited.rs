@@ -4,11 +4,17 @@ use super::Meter;
 use super::peak_figures::mark_lag_bytes;
 use crate::linux::proc::status;
 
+/// Where more are born between two ticks, it would cost too much to ask for each.
+const MOST_AT_ONCE: usize = 16;
+
 impl Meter {
     /// A forked copy that is first seen some time after its fork has grown since: it inherited no more than its parent ever
     /// had. Asked where the parent is smaller now, and events tell that it was the parent: one that ended may have left its
     /// copies to another.
     pub(super) fn bound_inherited(&mut self) {
+        if self.changes.born.len() > MOST_AT_ONCE {
+            return;
+        }
         for at in 0..self.changes.born.len() {
             let pid = self.changes.born[at];
             let Some(at_most_bytes) = self.inherited_at_most_bytes(pid) else { continue };
@@ -41,7 +47,12 @@ impl Meter {
     /// before the fork.
     fn anon_by_faults_at_most_bytes(&mut self, pid: i32, fork_ns: u64) -> Option<u64> {
         let faults = self.tree.proc.stat(pid, &mut self.tree.buffer)?.faults();
-        let at_most_bytes = self.tree.get(pid)?.anon_at_fork_at_most_bytes(faults, fork_ns)?;
+        let parent = self.tree.get(pid)?;
+        // A program began with nothing, where it had begun by then; a copy may have begun with anything.
+        let follower = self.witnesses.follower.as_ref()?;
+        let is_program = parent.is_main || follower.was_program_at(pid, fork_ns);
+        let began_empty = is_program && !parent.stat.is_forked_copy() && parent.peak_rss_before_bytes == 0;
+        let at_most_bytes = parent.anon_at_fork_at_most_bytes(faults, fork_ns, began_empty)?;
         Some(at_most_bytes.saturating_add(self.bounds.huge_anon_since_start_bytes()?))
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Life {
     pub(super) last_cpu_ns: Option<u64>,
     /// 0 while unknown.
     pub(super) start_ticks: u64,
-    exec_ns: Option<u64>,
+    pub(super) exec_ns: Option<u64>,
     /// Programs that it has run since it was forked.
     pub(super) programs: u32,
 }

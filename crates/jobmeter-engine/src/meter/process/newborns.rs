@@ -42,16 +42,19 @@ impl Process {
     }
 
     /// The most anonymous memory that it had when it forked, huge pages apart: what it had at a list before, and one page for
-    /// each fault. `faults` are its own, read after the fork.
-    pub(crate) fn anon_at_fork_at_most_bytes(&self, faults: u64, fork_ns: u64) -> Option<u64> {
+    /// each fault. `faults` are its own, read after the fork; `began_empty` says that it inherited nothing itself.
+    pub(crate) fn anon_at_fork_at_most_bytes(
+        &self,
+        faults: u64,
+        fork_ns: u64,
+        began_empty: bool,
+    ) -> Option<u64> {
         let since = |before: u64| anon_by_faults_bytes(faults.saturating_sub(before));
         let last = (0..2).find(|at| (1..=fork_ns).contains(&self.lists_at_ns[*at]));
         if let Some((at, pages)) = last.and_then(|at| Some((at, self.anon_pages_at_lists[at]?))) {
             return Some(pages * PAGE_BYTES + since(self.faults_at_lists[at]));
         }
-        // A program began with nothing; a copy may have begun with anything.
-        let is_known = !self.stat.is_forked_copy() && self.peak_rss_before_bytes == 0;
-        is_known.then(|| since(0))
+        began_empty.then(|| since(0))
     }
 
     /// As of the last tick.

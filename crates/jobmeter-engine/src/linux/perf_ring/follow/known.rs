@@ -30,6 +30,11 @@ impl Follower {
         life.fork_ns.map(|fork_ns| (fork_ns, life.parent_pid))
     }
 
+    /// Whether a process had become the program that it is now before `t_ns`.
+    pub(crate) fn was_program_at(&self, pid: i32, t_ns: u64) -> bool {
+        self.lives.get(pid).and_then(|life| life.exec_ns).is_some_and(|exec_ns| exec_ns <= t_ns)
+    }
+
     /// When a process ended that has not left the tree and has forked nobody, where no record is missing.
     pub(crate) fn end_of_leaf_ns(&self, pid: i32) -> Option<u64> {
         self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.end_ns
