@@ -15,7 +15,7 @@ const SPACING: u64 = 100;
 /// A pass that takes more than this part of what is left of the budget is made when the memory has stopped changing, or after
 /// it has changed for a second and for this part of the run: what is found while processes still write to their pages is soon out
 /// of date.
-const DEAR_PART: u64 = 4;
+const EXPENSIVE_PART: u64 = 4;
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 const LONGEST_WAIT_PART: u64 = 2;
 /// Memory that changes by less than this part between two ticks stands still.
@@ -131,7 +131,7 @@ impl MemoryAccount {
             let (cost_ns, left_ns) = (cost_of_pass_ns(readings, longest_ns), self.left_ns(elapsed_ns));
             let is_affordable = cost_ns > 0 && cost_ns <= left_ns;
             let is_time = elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * SPACING;
-            let is_cheap = cost_ns <= left_ns / DEAR_PART;
+            let is_cheap = cost_ns <= left_ns / EXPENSIVE_PART;
             if is_affordable && is_time && (is_cheap || (cause == Cause::Pages && is_calm)) {
                 return Wanted::Rollups { longest_ns };
             }

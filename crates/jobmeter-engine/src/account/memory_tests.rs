@@ -157,9 +157,9 @@ fn rollups_stay_within_the_budget() {
     assert_eq!(account.wants(&nobody, LATER_NS), Wanted::SecondLook, "nobody could be asked");
 }
 
-/// A pool of copies that write: what is found while they do is soon out of date, and there is no second dear pass.
+/// A pool of copies that write: what is found while they do is soon out of date, and there is no second expensive pass.
 #[test]
-fn a_dear_pass_waits_until_the_memory_stands_still() {
+fn an_expensive_pass_waits_until_the_memory_stands_still() {
     let at = |unshared_mb: u64| {
         let mut readings = [main_of(300, 0), copy(300, 300)];
         readings[1].unshared_at_most_bytes = unshared_mb * MB;

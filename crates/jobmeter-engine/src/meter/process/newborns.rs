@@ -62,3 +62,49 @@ impl Process {
         self.rss_bytes.saturating_sub(self.rss_file_bytes) / sys::sysconf(libc::_SC_PAGESIZE).max(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::proc::root::ProcRoot;
+    use crate::meter::process::Scale;
+
+    /// A server that was listed twice, at 100 and at 200 ns.
+    fn listed_twice() -> Process {
+        let (own, scale) = (std::process::id() as i32, Scale::of_this_machine());
+        let mut server = Process::open(ProcRoot::default(), own, false, false, scale, &mut [0; 4096])
+            .expect("this very process");
+        server.lists_at_ns = [200, 100];
+        server.faults_at_lists = [50, 30];
+        server.anon_pages_at_lists = [Some(9), Some(5)];
+        server
+    }
+
+    #[test]
+    fn a_copy_inherits_what_was_there_before_and_what_faults_added() {
+        let at_most_pages = |fork_ns, began_empty| {
+            listed_twice()
+                .anon_at_fork_at_most_bytes(60, fork_ns, began_empty)
+                .map(|bytes| bytes / PAGE_BYTES)
+        };
+        assert_eq!(at_most_pages(250, false), Some(9 + 10), "after the last list");
+        assert_eq!(at_most_pages(200, false), Some(9 + 10));
+        assert_eq!(at_most_pages(150, false), Some(5 + 30), "between the two");
+        assert_eq!(
+            at_most_pages(99, false),
+            None,
+            "before both, by a process that may have inherited anything"
+        );
+        assert_eq!(at_most_pages(99, true), Some(60), "every page of a program came with a fault");
+    }
+
+    #[test]
+    fn a_process_that_was_never_listed_says_nothing() {
+        let mut server = listed_twice();
+        server.lists_at_ns = [0; 2];
+        assert_eq!(server.anon_at_fork_at_most_bytes(60, 250, false), None);
+        server.lists_at_ns = [200, 100];
+        server.anon_pages_at_lists = [None; 2];
+        assert_eq!(server.anon_at_fork_at_most_bytes(60, 250, false), None, "its memory could not be read");
+    }
+}
