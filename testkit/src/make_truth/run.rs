@@ -4,7 +4,7 @@ use crate::jobs::{How, Job};
 use crate::join;
 use crate::mode::{Mode, NOBODY};
 use crate::span::Span;
-use crate::witness::{Evidence, Group, Witnesses};
+use crate::witness::{Evidence, Group, PageMaps, Witnesses};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -59,7 +59,11 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
     let mut witnesses = Witnesses::start();
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or("truth").to_owned();
     let outer = Outer::make(job, mode, as_user, &name)?;
-    let every_moment = job.how == How::Attach;
+    let page_maps = match job.how {
+        How::Attach => PageMaps::Every,
+        How::Limited(_) => PageMaps::Never,
+        _ => PageMaps::Peaks,
+    };
     let job_command = |command: &mut Command| {
         command.arg(tools.path("jobmeter-truth")).arg("join").arg(&socket).args(job.language.command());
     };
@@ -70,7 +74,7 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
         let mut command = start(tools, job, folder, as_user, &outer, None)?;
         job_command(&mut command);
         started.push(spawn(&mut command)?);
-        pid = admit(&listener, &mut witnesses, &mut started[0], &name, every_moment)?;
+        pid = admit(&listener, &mut witnesses, &mut started[0], &name, page_maps)?;
         wait_for(&folder.join("ready"), &mut started[0])?;
         let mut command = start(tools, job, folder, as_user, &outer, None)?;
         command.arg(tools.path("jobmeter"));
@@ -82,7 +86,7 @@ pub(crate) fn run(tools: &Tools, job: &Job, mode: Mode, folder: &Path) -> io::Re
         command.arg("run").args(options(mode, "run")).arg("--");
         job_command(&mut command);
         started.push(spawn(&mut command)?);
-        admit(&listener, &mut witnesses, &mut started[0], &name, every_moment)?;
+        admit(&listener, &mut witnesses, &mut started[0], &name, page_maps)?;
     }
     for child in started.iter_mut().rev() {
         if let Err(error) = wait(child) {
@@ -204,12 +208,12 @@ fn admit(
     witnesses: &mut Witnesses,
     child: &mut Child,
     name: &str,
-    every_moment: bool,
+    page_maps: PageMaps,
 ) -> io::Result<i32> {
     let start = Instant::now();
     let (pid, mut stream) =
         join::accept(listener, || Ok(child.try_wait()?.is_some() || start.elapsed() > MOST))?;
-    let file = witnesses.adopt(pid, name, every_moment).unwrap_or_default();
+    let file = witnesses.adopt(pid, name, page_maps).unwrap_or_default();
     io::Write::write_all(&mut stream, file.as_os_str().as_encoded_bytes())?;
     Ok(pid)
 }

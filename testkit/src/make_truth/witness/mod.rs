@@ -90,6 +90,17 @@ pub(crate) struct TreeEvidence {
     pub outlived: bool,
 }
 
+/// Which moments the page maps are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageMaps {
+    /// Those above what was seen before.
+    Peaks,
+    Every,
+    /// None: whoever reads the map of a process holds its memory, and one that is killed for its memory could not give it back. The
+    /// kernel would look for the next to kill.
+    Never,
+}
+
 pub(crate) struct Witnesses {
     tree: Arc<Mutex<Tree>>,
     stop: Arc<AtomicBool>,
@@ -146,7 +157,7 @@ impl Witnesses {
 
     /// Takes the first process of the job, which waits and has not forked, under observation. Returns the file
     /// from which the job can read its CPU time.
-    pub(crate) fn adopt(&mut self, pid: i32, name: &str, every_moment: bool) -> Option<std::path::PathBuf> {
+    pub(crate) fn adopt(&mut self, pid: i32, name: &str, page_maps: PageMaps) -> Option<std::path::PathBuf> {
         lock(&self.tree).adopt(pid);
         let clock = jobmeter_testkit::sys::cpu_clock_of(pid);
         self.before_ns = jobmeter_testkit::sys::try_clock_ns(clock).unwrap_or_default();
@@ -159,8 +170,10 @@ impl Witnesses {
         };
         let (tree, stop) = (self.tree.clone(), self.stop.clone());
         let members = self.cpu.clone().or_else(|| self.memory.clone()).filter(|_| !self.has_events);
-        self.oracle =
-            Some(std::thread::spawn(move || watch_memory(&tree, members.as_deref(), &stop, every_moment)));
+        let every_moment = page_maps == PageMaps::Every;
+        self.oracle = (page_maps != PageMaps::Never).then(|| {
+            std::thread::spawn(move || watch_memory(&tree, members.as_deref(), &stop, every_moment))
+        });
         let (tree, stop, group) = (self.tree.clone(), self.stop.clone(), self.cpu.clone());
         let before_ns = self.before_ns;
         self.timeline = Some(std::thread::spawn(move || {
