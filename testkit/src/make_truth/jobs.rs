@@ -109,7 +109,7 @@ pub(crate) const JOBS: &[Job] = &[
     job!("pure-user", "sh", Shell, How::Plain, &[]),
     job!("pure-system", "sh", Shell, How::Plain, &["dd"]),
     job!("phases-subshell", "sh", Shell, How::Plain, &["sed"]),
-    job!("phases-make", "sh", Shell, How::Plain, &["make"]),
+    job!("phases-make", "sh", Shell, How::Plain, &["make", "sed"]),
     job!("known-bytes", "sh", Shell, How::Plain, &["dd"]),
     job!("main-execs", "py", Python, How::Plain, &["/usr/bin/python3"]),
     job!("killed-main", "py", Python, How::Plain, &["/usr/bin/python3"]),

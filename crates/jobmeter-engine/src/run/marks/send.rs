@@ -7,9 +7,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How long a sender waits for the meter to take its mark: a meter that is stopped must not hold up the job.
 const PATIENCE_NS: u64 = 100_000_000;
+const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// Sends a mark to the meter above this process: the one whose pipe is named by `JOBMETER_MARKS`, else the nearest
 /// ancestor that has a pipe. Returns when the meter has taken it, so that the work behind the mark is not counted
@@ -36,8 +39,11 @@ fn named_pipe(path: &std::path::Path) -> io::Result<File> {
 
 fn wait_until_taken(pipe: RawFd) {
     let deadline_ns = sys::monotonic_ns() + PATIENCE_NS;
+    let mut pause = SHORTEST_PAUSE;
     while (unread_bytes(pipe) > 0 || is_locked(pipe)) && sys::monotonic_ns() < deadline_ns {
-        std::thread::sleep(std::time::Duration::from_micros(50));
+        std::thread::sleep(pause);
+        // What it costs to ask is the job's time.
+        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
     }
 }
 
