@@ -97,7 +97,7 @@ pub(crate) struct MemoryAccount {
 enum Cause {
     /// Processes came or went. What they share is guessed well if all they have in common is files and what copies inherited.
     Others,
-    /// Pages were added, or copied, that nobody has counted.
+    /// Pages were added or copied since the last pass.
     Pages,
 }
 
