@@ -109,7 +109,8 @@ impl Meter {
     fn process_births(&self) -> u64 {
         let seen = self.out.sums.processes_seen;
         match self.bounds.has_unseen && !self.events_are_complete() {
-            true => self.machine.forks.unwrap_or_default().max(seen),
+            // Where nobody counted them there may have been any number.
+            true => self.machine.forks.map_or(u64::MAX, |forks| forks.max(seen)),
             false => seen,
         }
     }
@@ -133,7 +134,7 @@ impl Meter {
             tick_ns: self.tree.scale.tick_ns,
             rounded_before: self.counters.base.gaps.rounded,
             thread_loss_ns: self.thread_births() * LOSS_PER_THREAD_NS,
-            process_loss_ns: self.process_births() * LOSS_PER_PROCESS_NS,
+            process_loss_ns: self.process_births().saturating_mul(LOSS_PER_PROCESS_NS),
         }
     }
 
