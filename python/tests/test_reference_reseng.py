@@ -116,7 +116,8 @@ def test_the_bytes_that_we_read_are_not_the_programs() -> None:
         while_idle, read = json.loads(done.stdout)
         # A tick reads a few bytes more or less than the one before.
         assert while_idle < 2_000, what
-        assert total * 0.95 <= read <= total * 1.02 + 20_000, what
+        # A row that comes right after a late one shows the rate of both, so that rates times distances are a little more.
+        assert total * 0.95 <= read <= total * 1.1 + 20_000, what
 
 
 @log_start_finish

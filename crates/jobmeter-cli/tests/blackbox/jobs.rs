@@ -2,7 +2,7 @@
 //! a run takes the job.
 
 use crate::help::slurm::Slurm;
-use crate::help::{JOBMETER, Room, Run, is_running, value};
+use crate::help::{JOBMETER, Room, Run, is_running, ranks, value};
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,17 +26,13 @@ fn equals_the_witnesses(cpu_s: f64, witnesses: &[f64]) {
     assert!((low..high).contains(&cpu_s), "{cpu_s} s, the witnesses counted {truth_s} s");
 }
 
-/// As `BURN`, once all ranks are measured and one of them has spent 100 mJ by the counter that is named.
-const BURN_AND_SPEND: &str = "\
-import glob, os, sys, time
-folder, counter = sys.argv[1], sys.argv[3]
-spent = os.path.join(folder, 'spent')
-if os.environ['SLURM_PROCID'] == '0':
-    while len(glob.glob(os.path.join(folder, 'store/jobs/*/*/*.jobmeter'))) < 4: time.sleep(0.01)
-    before = int(open(counter).read())
-    with open(counter, 'w') as out: out.write(str(before + 100000))
-    open(spent, 'w').close()
-while not os.path.exists(spent): time.sleep(0.01)
+/// Before `BURN`: waits until the test has spent energy.
+const WAIT_UNTIL_SPENT: &str = "\
+import os, sys, time
+deadline = time.monotonic() + 120
+while not os.path.exists(os.path.join(sys.argv[1], 'spent')):
+    if time.monotonic() > deadline: sys.exit('nothing was spent')
+    time.sleep(0.01)
 ";
 
 /// Kills its meter once there are four records.
@@ -217,11 +213,14 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
         let mut srun = slurm.srun(&["-N2", "-n4", JOBMETER, "run", "-q", "--no-gpu", "--"]);
         srun.args(command).env("JOBMETER_STORE", room.path("store"));
         srun.env("JOBMETER_GPU_ROOT", room.path("root")).env("XDG_RUNTIME_DIR", &room.dir);
-        srun.output().expect("start srun")
+        srun.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("start srun")
     };
-    let counter = room.file("root/sys/class/powercap/intel-rapl:0/energy_uj");
-    let script = format!("{BURN_AND_SPEND}{BURN}");
-    let output = srun(&["python3", "-c", &script, folder, "0.5", &counter]);
+    let script = format!("{WAIT_UNTIL_SPENT}{BURN}");
+    let started = srun(&["python3", "-c", &script, folder, "0.5"]);
+    ranks::wait_until_all_count(&room, "job:1", 4);
+    ranks::spend(&room.path("root/sys/class/powercap/intel-rapl:0/energy_uj"), 100_000);
+    std::fs::write(room.path("spent"), "").expect("let the ranks go on");
+    let output = started.wait_with_output().expect("the end of srun");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let job = json(&room, &["show", "last", "--json"]);
     let cpu = job["summary"]["combined"]["cpu_ns"]["value"].as_f64().expect("CPU time") / 1e9;
@@ -246,7 +245,7 @@ fn four_ranks_of_a_real_srun_on_two_nodes_are_one_job() {
     assert_eq!(job["clocks"]["method"], "one_clock");
 
     let script = "if [ $SLURM_PROCID = 2 ]; then kill -9 $$; fi";
-    let output = srun(&["sh", "-c", script]);
+    let output = srun(&["sh", "-c", script]).wait_with_output().expect("the end of srun");
     assert!(!output.status.success(), "srun must see that a task was killed");
     let job = json(&room, &["show", "job:2", "--json"]);
     let states: Vec<&Value> =

@@ -1,14 +1,11 @@
 //! Ranks of one job on one node: one of them records the machine, another takes over when it ends, and nothing of the
 //! node is counted twice.
 
-use crate::help::{JOBMETER, Room};
+use crate::help::{JOBMETER, Room, ranks};
 use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Works until a file is gone.
 const WORK: &str = "import os, sys, time
@@ -66,17 +63,11 @@ impl Ranks {
     }
 
     fn wait(&self, what: &str, is_there: impl Fn(&Ranks) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !is_there(self) {
-            assert!(Instant::now() < deadline, "there is not {what}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        ranks::wait(what, || is_there(self));
     }
 
     fn show(&self, selector: &str) -> Value {
-        let shown = self.room.finish(self.room.jobmeter(&["show", selector, "--json"]));
-        assert_eq!(shown.code, 0, "{}", shown.stderr);
-        serde_json::from_slice(&shown.stdout).expect("JSON")
+        ranks::try_show(&self.room, selector).expect("a run or a job")
     }
 
     fn recorders(&self) -> Vec<u64> {
@@ -85,27 +76,9 @@ impl Ranks {
         list.iter().filter_map(|recorder| recorder["rank"].as_u64()).collect()
     }
 
-    /// Waits until every rank has read the machine for the first time, and its recorder has read it after all of them.
-    /// What a rank counts begins with its first reading, and between two rows of the recorder that is put in by time: in
-    /// proportion, so that energy spent in between would be counted by half.
-    fn wait_until_all_count(&self, count: u32) {
-        self.wait("a row of each rank", |ranks| {
-            let mut rows =
-                (0..count).map(|rank| ranks.show(&format!("job:nodes/{rank}"))["run"]["ticks"].clone());
-            rows.all(|ticks| ticks.as_u64().is_some_and(|ticks| ticks > 1))
-        });
-        let all_counted = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
-        self.wait("a row of the recorder after that", |ranks| {
-            let last = ranks.show("job:nodes")["nodes"][0]["recorders"][0]["to_unix_ns"].as_u64();
-            last.is_some_and(|last_unix_ns| u128::from(last_unix_ns) > all_counted)
-        });
-    }
-
     /// Adds energy to the counter of the package.
     fn spend(&self, energy_uj: u64) {
-        let before: u64 =
-            std::fs::read_to_string(&self.energy).expect("energy").trim().parse().expect("a number");
-        std::fs::write(&self.energy, (before + energy_uj).to_string()).expect("energy");
+        ranks::spend(&self.energy, energy_uj);
     }
 
     /// Lets the ranks end, and the job as it then is.
@@ -133,7 +106,7 @@ fn the_recorder_is_killed_another_takes_over_and_nothing_is_counted_twice() {
     let began_busy_ns = machine_busy_ns();
     let mut ranks = Ranks::start("node-killed", 3, None);
     ranks.wait("a recorder", |ranks| ranks.recorders().len() == 1);
-    ranks.wait_until_all_count(3);
+    ranks::wait_until_all_count(&ranks.room, "job:nodes", 3);
     let all_started_busy_ns = machine_busy_ns();
     let first = ranks.recorders()[0] as usize;
     // While the first records, between the two, and while the second does.
@@ -284,10 +257,6 @@ fn ranks_of_two_hosts_have_a_recorder_each() {
         command.env("JOBMETER_STORE", room.path("store")).env("XDG_RUNTIME_DIR", &room.dir);
         children.push(command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("start unshare"));
     }
-    let show = || -> Option<Value> {
-        let shown = room.finish(room.jobmeter(&["show", "job:hosts", "--json"]));
-        serde_json::from_slice(&shown.stdout).ok()
-    };
     let is_whole = |job: &Value| {
         let nodes = job["nodes"].as_array().cloned().unwrap_or_default();
         nodes.len() == 2
@@ -295,15 +264,12 @@ fn ranks_of_two_hosts_have_a_recorder_each() {
                 node["ranks"] == 2 && node["recorders"].as_array().is_some_and(|list| !list.is_empty())
             })
     };
-    let deadline = Instant::now() + PATIENCE;
     let mut found = None;
-    while found.is_none() && Instant::now() < deadline {
-        if children.iter_mut().any(|child| child.try_wait().is_ok_and(|status| status.is_some())) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-        found = show().filter(is_whole);
-    }
+    ranks::wait("a job of two nodes, or the end of a rank", || {
+        found = ranks::try_show(&room, "job:hosts").filter(is_whole);
+        found.is_some()
+            || children.iter_mut().any(|child| child.try_wait().is_ok_and(|status| status.is_some()))
+    });
     let _gone = std::fs::remove_file(&go_on);
     let ended: Vec<bool> =
         children.iter_mut().map(|child| child.wait().is_ok_and(|status| status.success())).collect();

@@ -53,9 +53,9 @@ fn assert_light_and_exact(metered: &Metered) {
     );
     assert!((said - truth).abs() <= 0.005 * truth + 4e6, "{said} instead of {truth}");
     assert_eq!(figure(&summary.combined, "cpu_ns").quality, Quality::Exact);
-    // `make bench` holds the release build to 20 %. Unoptimized code took 18 to 21 % here on a machine where the release
-    // build took 15 to 17; this bound finds a cost that grows with the square of the processes, not a few per cent.
-    let most_share = if cfg!(debug_assertions) { 0.40 } else { 0.20 };
+    // `make bench` holds the release build to 20 %. Unoptimized code takes 25 to 27 % on a quiet machine; this bound finds a cost that
+    // grows with the square of the processes, not a slow machine.
+    let most_share = if cfg!(debug_assertions) { 0.60 } else { 0.20 };
     assert!(metered.cost_share < most_share, "{:.1} % of a core", 100.0 * metered.cost_share);
     // What was left out is said.
     if summary.run.skipped_ticks > 0 {

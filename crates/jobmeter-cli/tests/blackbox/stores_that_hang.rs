@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The bounds are the promise plus what a busy machine adds.
-const SLACK: Duration = Duration::from_millis(500);
-const SIGNAL_BOUND: Duration = Duration::from_millis(100);
-const EXIT_BOUND: Duration = Duration::from_secs(1);
+/// A store hangs for longer than a test waits for anything, so whoever waits for the store is found whatever the machine is busy with.
+/// How soon a signal arrives and a run ends is for `make bench`.
+const HANGS_FOR: Duration = Duration::from_secs(120);
+const NOT_WAITED: Duration = Duration::from_secs(30);
 
 /// An ext4 file system in a file, thawed and unmounted at the end whatever happened.
 struct Disk(PathBuf);
@@ -55,23 +55,42 @@ fn warnings_about_the_record(stderr: &str) -> usize {
 const UNTIL_TERM: &str = "trap 'date +%s%N > got; echo bye; exit 3' TERM; echo ready > ready; \
                           while :; do sleep 0.01; done";
 
-/// Starts the job, makes the store hang, sends TERM; how long until the job had it, and until all was over.
-fn terminated(room: &Room, mut command: Command, hang: impl FnOnce()) -> (Duration, Duration, Run) {
+/// What became of a run whose store hung.
+struct Terminated {
+    signal_after: Duration,
+    all_after: Duration,
+    code: i32,
+    run: Run,
+}
+
+/// Starts the job, makes the store hang and sends TERM. With `is_traced` jobmeter runs below
+/// strace and a shell that writes its status to `code`.
+fn terminated(room: &Room, mut command: Command, is_traced: bool, hang: impl FnOnce()) -> Terminated {
     command.current_dir(&room.dir).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("start jobmeter");
     wait_until("the job runs", || room.path("ready").exists());
     hang();
-    let meter = if command.get_program() == JOBMETER { child.id() } else { only_child(child.id()) };
+    let meter = if is_traced { only_child(only_child(child.id())) } else { child.id() };
     // Longer than some ticks: they find a store that hangs.
     std::thread::sleep(Duration::from_millis(300));
     let sent_ns = unix_ns();
     send(meter, libc::SIGTERM);
-    // Not by the end of strace, which waits for whom it delays.
     wait_until("jobmeter has ended", || !is_running(meter));
-    let all = Duration::from_nanos((unix_ns() - sent_ns) as u64);
+    let all_after = Duration::from_nanos((unix_ns() - sent_ns) as u64);
+    let mut code = None;
+    if is_traced {
+        wait_until("the status is written", || {
+            let text = std::fs::read_to_string(room.path("code"));
+            code = text.ok().and_then(|text| text.trim().parse().ok());
+            code.is_some()
+        });
+        // strace would wait for the thread that it delays.
+        send(child.id(), libc::SIGKILL);
+    }
     let run = Run::new(child.wait_with_output().expect("wait"), None);
     let got_ns: u128 = room.text("got").trim().parse().expect("a time");
-    (Duration::from_nanos(got_ns.saturating_sub(sent_ns) as u64), all, run)
+    let signal_after = Duration::from_nanos(got_ns.saturating_sub(sent_ns) as u64);
+    Terminated { signal_after, all_after, code: code.unwrap_or(run.code), run }
 }
 
 fn unix_ns() -> u128 {
@@ -85,13 +104,14 @@ fn only_child(pid: u32) -> u32 {
     text.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a child")
 }
 
-fn assert_unharmed(signal_after: Duration, all: Duration, run: &Run) {
-    eprintln!("signal after {signal_after:?}, all over after {all:?}");
-    assert_eq!(run.code, 3, "{}", run.stderr);
+fn assert_unharmed(ended: &Terminated) {
+    let Terminated { signal_after, all_after, code, run } = ended;
+    eprintln!("signal after {signal_after:?}, all over after {all_after:?}");
+    assert_eq!(*code, 3, "{}", run.stderr);
     assert_eq!(run.stdout, b"bye\n");
     assert_eq!(warnings_about_the_record(&run.stderr), 1, "{}", run.stderr);
-    assert!(signal_after < SIGNAL_BOUND + SLACK, "the signal took {signal_after:?}");
-    assert!(all < EXIT_BOUND + SLACK, "the end took {all:?}");
+    assert!(*signal_after < NOT_WAITED, "the signal took {signal_after:?}");
+    assert!(*all_after < NOT_WAITED, "the end took {all_after:?}");
 }
 
 #[test]
@@ -106,11 +126,11 @@ fn a_frozen_store_holds_up_neither_signals_nor_the_end() {
     let mut command = room.jobmeter(&["run", "-i", "10ms", "--", "sh", "-c", UNTIL_TERM]);
     command.env("JOBMETER_STORE", disk.0.join("store"));
     let mut is_frozen = false;
-    let (signal_after, all, run) = terminated(&room, command, || is_frozen = disk.freeze());
+    let ended = terminated(&room, command, false, || is_frozen = disk.freeze());
     if !is_frozen {
         return not_here("fsfreeze is missing or not allowed");
     }
-    assert_unharmed(signal_after, all, &run);
+    assert_unharmed(&ended);
 }
 
 #[test]
@@ -122,7 +142,7 @@ fn a_store_frozen_from_the_start_keeps_the_time_limit() {
     let Some(disk) = Disk::mount(&room).filter(Disk::freeze) else {
         return not_here("no loop mount of an ext4 image is to be had, or it cannot be frozen");
     };
-    let mut command = room.jobmeter(&["run", "--timeout", "500ms", "--", "sh", "-c", "echo fine; sleep 30"]);
+    let mut command = room.jobmeter(&["run", "--timeout", "500ms", "--", "sh", "-c", "echo fine; sleep 60"]);
     command.env("JOBMETER_STORE", disk.0.join("store"));
     let began = Instant::now();
     let run = room.finish(command);
@@ -130,10 +150,10 @@ fn a_store_frozen_from_the_start_keeps_the_time_limit() {
     assert_eq!(run.code, 124, "{}", run.stderr);
     assert_eq!(run.stdout, b"fine\n");
     assert_eq!(warnings_about_the_record(&run.stderr), 1, "{}", run.stderr);
-    assert!(took < Duration::from_millis(500) + EXIT_BOUND + SLACK, "{took:?}");
+    assert!(took < NOT_WAITED, "{took:?}");
 }
 
-/// Without any privilege: every write to the record takes five seconds.
+/// Without any privilege: every write to the record takes two minutes.
 #[test]
 fn a_slow_store_holds_up_neither_signals_nor_the_end() {
     if !quiet("strace", &["-V".as_ref()]) {
@@ -142,9 +162,9 @@ fn a_slow_store_holds_up_neither_signals_nor_the_end() {
     let room = Room::new("slow");
     let record = room.file("slow.jobmeter");
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-P", &record, "-e", "trace=write"]);
-    command.args(["-e", "inject=write:delay_enter=5000000:when=3+"]);
+    command.args(["-f", "-qq", "-o", "/dev/null", "-P", &record, "-e", "trace=write", "-e"]);
+    command.arg(format!("inject=write:delay_enter={}:when=3+", HANGS_FOR.as_micros()));
+    command.args(["sh", "-c", "\"$@\"; echo $? > code", "sh"]);
     command.args([JOBMETER, "run", "-i", "10ms", "--record", &record, "--", "sh", "-c", UNTIL_TERM]);
-    let (signal_after, all, run) = terminated(&room, command, || {});
-    assert_unharmed(signal_after, all, &run);
+    assert_unharmed(&terminated(&room, command, true, || {}));
 }

@@ -4,6 +4,7 @@ use super::rig::Rig;
 use crate::help::value;
 use jobmeter_model::Summary;
 use serde_json::Value;
+use std::ops::Range;
 
 /// A figure over time: one entry per tick, unknown ones left out.
 pub(crate) struct Column {
@@ -64,7 +65,13 @@ impl Column {
 
     /// Each tick's level for the time since the tick before it; the first has nothing before it.
     pub(crate) fn mean(&self) -> f64 {
+        self.mean_between(0..u64::MAX)
+    }
+
+    /// The same of the ticks at these times.
+    pub(crate) fn mean_between(&self, times_ns: Range<u64>) -> f64 {
         let weighted = self.ticks.iter().zip(&self.steps_ns).skip(1);
+        let weighted = weighted.filter(|((t_ns, _), _)| times_ns.contains(t_ns));
         let (sum, time) = weighted.fold((0.0, 0.0), |(sum, time), ((_, value), step)| {
             (sum + *value as f64 * *step as f64, time + *step as f64)
         });

@@ -160,8 +160,8 @@ fn share_is(column: &Column, ppm: u64, machine: &Machine) {
     let first_ns = column.ticks.iter().find(|(_, value)| *value > 0).expect("work").0;
     let script_ns = (4.0 * FRAME_S * 1e9) as u64;
     let inner = first_ns + script_ns / 20..first_ns + script_ns * 9 / 10;
-    let shares: Vec<u64> =
-        column.ticks.iter().filter(|(t_ns, _)| inner.contains(t_ns)).map(|(_, value)| *value).collect();
+    let ticks = column.ticks.iter().filter(|(t_ns, _)| inner.contains(t_ns));
+    let shares: Vec<u64> = ticks.map(|(_, value)| *value).collect();
     assert!(shares.len() > 12, "{}: only {} ticks", column.name, shares.len());
     if machine.driver == "xe" {
         // Each client loses less than a nanosecond of its share, and a sample may see one of two clients renewed.
@@ -169,8 +169,9 @@ fn share_is(column: &Column, ppm: u64, machine: &Machine) {
         assert!(exact * 10 >= shares.len() * 8, "{}: {exact} ticks are {ppm}: {shares:?}", column.name);
         return;
     }
-    let mean = shares.iter().sum::<u64>() as f64 / shares.len() as f64;
-    assert!((mean / ppm as f64 - 1.0).abs() < 0.1, "{}: {mean} against {ppm}: {shares:?}", column.name);
+    // A tick that comes late tells of a longer time. Two ticks may tell of one sample, which is one of some 25 here.
+    let mean = column.mean_between(inner);
+    assert!((mean / ppm as f64 - 1.0).abs() < 0.15, "{}: {mean} against {ppm}: {shares:?}", column.name);
 }
 
 #[test]

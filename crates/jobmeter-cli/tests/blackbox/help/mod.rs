@@ -2,6 +2,7 @@
 
 pub(crate) mod fake_nvml;
 pub(crate) mod pty;
+pub(crate) mod ranks;
 pub(crate) mod slurm;
 
 use jobmeter_model::summary::Figures;

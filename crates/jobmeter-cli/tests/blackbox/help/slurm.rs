@@ -80,7 +80,8 @@ impl Slurm {
 
     fn write_settings(&self) {
         use std::os::unix::fs::PermissionsExt;
-        let port = 20_000 + std::process::id() % 20_000 / 4 * 4;
+        // Below the ports that the kernel gives to whoever connects.
+        let port = 20_000 + std::process::id() % 12_000 / 4 * 4;
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a host name");
         let (host, at) = (host.trim(), self.folder.path().display());
         let settings = format!(
