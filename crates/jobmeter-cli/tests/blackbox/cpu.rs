@@ -169,6 +169,27 @@ fn the_parts_add_up() {
     }
 }
 
+/// The kernel loses a little of each short thread's time. What a cgroup counts beyond the accounts was called the time of a child of
+/// one millisecond: 190 ms, and exact.
+#[test]
+fn what_short_threads_lose_is_not_the_time_of_a_child() {
+    let room = Room::new("churn");
+    let testkit = testkit();
+    let script = "/bin/true; exec \"$0\" churn 20000";
+    for options in [&[][..], &["--no-cgroup"]] {
+        let run = room.run(options, &["sh", "-c", script, testkit.to_str().expect("a UTF-8 path")]);
+        let summary = run.summary();
+        let (main, rest) = (figure(&summary.main, "cpu_ns"), figure(&summary.descendants, "cpu_ns"));
+        let whole = value(&summary.combined, "cpu_ns");
+        let is_whole = main.as_f64().is_some_and(|main_ns| main_ns >= whole - 50e6);
+        assert!(is_whole || main.quality != Quality::Exact, "{main:?} of {whole}");
+        let least = rest.lower.map_or(rest.as_f64(), |lower| Some(lower.as_f64()));
+        let claims_exact = rest.quality == Quality::Exact || rest.quality == Quality::LowerBound;
+        let claimed = if claims_exact { rest.as_f64() } else { least };
+        assert!(claimed.is_some_and(|child_ns| child_ns < 50e6), "{rest:?}: the child is /bin/true");
+    }
+}
+
 /// The machine is looked at when the job starts, not an interval later.
 #[test]
 fn the_machine_is_counted_from_the_start() {

@@ -29,6 +29,9 @@ pub(crate) struct CpuEvidence {
     /// Time that threads, and processes, may have left out of the accounts when they ended, at most.
     pub thread_loss_ns: u64,
     pub process_loss_ns: u64,
+    /// Events told of every process, and each that ended is in its parent's accounts: a group that counted more than those tells
+    /// of the losses above, not of somebody who is missing.
+    pub nobody_is_missing: bool,
 }
 
 /// The CPU time of the whole job and how true it is.
@@ -43,6 +46,8 @@ pub(crate) struct CpuTotal {
     pub split_reason: &'static str,
     /// The total is within these, where rounding makes it uncertain by a known amount.
     pub bounds_ns: Option<(u64, u64)>,
+    /// What the group counted beyond the accounts.
+    pub beyond_accounts_ns: u64,
     /// The main process itself is a lower bound.
     pub main_is_short: bool,
     /// Another source counted more than the accounts: every other counter is a lower bound.
@@ -77,21 +82,37 @@ impl CpuEvidence {
 
     /// The group misses nobody. The accounts are taken where they agree, for they split main from the rest.
     fn by_group(&self, group: GroupCpu) -> CpuTotal {
-        let accounts_are_short = exceeds(group.total_ns, self.combined.cpu_ns, 500);
-        let total_ns = if accounts_are_short { group.total_ns } else { self.combined.cpu_ns };
+        let sum_ns = self.combined.cpu_ns;
+        let has_more = exceeds(group.total_ns, sum_ns, 500);
+        let explained_ns = if self.nobody_is_missing { self.with_losses_ns() } else { sum_ns };
+        let accounts_are_short = exceeds(group.total_ns, explained_ns, 500);
+        let total_ns = if has_more { group.total_ns } else { sum_ns };
         let reason = "by the job's own cgroup, which counted more than the accounts of its processes";
         let split = if group.system_ns.is_some() { Quality::Sampled } else { Quality::Estimate };
         CpuTotal {
             total_ns,
             system_ns: group.system_ns.unwrap_or(self.combined.system_ns),
             quality: Quality::Exact,
-            reason: accounts_are_short.then(|| reason.to_owned()),
+            reason: has_more.then(|| reason.to_owned()),
             split,
             split_reason: if split == Quality::Sampled { SPLIT_BY_GROUP } else { SPLIT_BY_TICKS },
             bounds_ns: None,
-            main_is_short: false,
+            beyond_accounts_ns: total_ns - sum_ns,
+            main_is_short: has_more && self.loses_threads(),
             accounts_are_short,
         }
+    }
+
+    /// Whether short threads can have left much of their time out of the accounts of their processes.
+    fn loses_threads(&self) -> bool {
+        let sum_ns = self.combined.cpu_ns;
+        exceeds(sum_ns.saturating_add(self.thread_loss_ns), sum_ns, 500)
+    }
+
+    /// The sum of the accounts, with what the kernel may have left out of them.
+    fn with_losses_ns(&self) -> u64 {
+        let losses_ns = self.thread_loss_ns.saturating_add(self.process_loss_ns);
+        self.combined.cpu_ns.saturating_add(losses_ns)
     }
 
     fn by_accounts(&self) -> CpuTotal {
@@ -102,8 +123,7 @@ impl CpuEvidence {
             accounts_are_short,
             ..self.exact()
         };
-        let sum_ns = self.combined.cpu_ns;
-        let at_most_ns = sum_ns.saturating_add(self.thread_loss_ns).saturating_add(self.process_loss_ns);
+        let (sum_ns, at_most_ns) = (self.combined.cpu_ns, self.with_losses_ns());
         if let Some(clock_ns) =
             self.perf_clock_ns.filter(|clock_ns| exceeds(*clock_ns, at_most_ns, CLOCK_PARTS))
         {
@@ -123,8 +143,7 @@ impl CpuEvidence {
         }
         if exceeds(at_most_ns, sum_ns, 500) {
             let reason = "many short threads or processes: the kernel loses a little of each in its accounts";
-            let main_is_short = exceeds(sum_ns.saturating_add(self.thread_loss_ns), sum_ns, 500);
-            return CpuTotal { main_is_short, ..lower_bound(sum_ns, reason, false) };
+            return CpuTotal { main_is_short: self.loses_threads(), ..lower_bound(sum_ns, reason, false) };
         }
         self.rounded().unwrap_or_else(|| self.exact())
     }
@@ -159,6 +178,7 @@ impl CpuEvidence {
             split: Quality::Estimate,
             split_reason: SPLIT_BY_TICKS,
             bounds_ns: None,
+            beyond_accounts_ns: 0,
             main_is_short: false,
             accounts_are_short: false,
         }

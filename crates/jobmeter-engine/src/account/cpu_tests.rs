@@ -44,6 +44,22 @@ fn a_group_above_the_accounts_is_right_and_the_accounts_are_short() {
     assert_eq!((total.split, total.split_reason), (Quality::Estimate, SPLIT_BY_TICKS));
 }
 
+/// 40,000 threads were short of 190 ms: the group's count stood as that of a child of a millisecond.
+#[test]
+fn what_threads_lose_may_be_of_main() {
+    let churn = CpuEvidence { group: group(1600, None), thread_loss_ns: 400 * MS, ..evidence(1400) };
+    let total = churn.settle();
+    assert_eq!((total.total_ns, total.quality), (1600 * MS, Quality::Exact));
+    assert!(total.main_is_short && total.accounts_are_short, "somebody may be missing as well");
+    assert_eq!(total.beyond_accounts_ns, 200 * MS);
+    let listed = CpuEvidence { nobody_is_missing: true, ..churn.clone() }.settle();
+    assert!(listed.main_is_short && !listed.accounts_are_short && listed.reason.is_some());
+    let more = CpuEvidence { nobody_is_missing: true, thread_loss_ns: 100 * MS, ..churn }.settle();
+    assert!(more.accounts_are_short, "threads do not lose that much");
+    let agrees = CpuEvidence { group: group(1401, None), thread_loss_ns: 400 * MS, ..evidence(1400) };
+    assert!(!agrees.settle().main_is_short, "the group has counted no more");
+}
+
 #[test]
 fn kernel_time_is_never_more_than_the_total() {
     let total = CpuEvidence { group: group(1001, Some(1001)), ..evidence(1000) }.settle();

@@ -19,6 +19,7 @@ const SOME_UNREAD: &str = "the bytes of some processes could not be read";
 const MAIN_THREADS: &str =
     "of the main threads of processes that were not reaped by us, without their children";
 const LIVING_THREADS: &str = "of the threads that lived at the last read";
+const MAYBE_OF_MAIN: &str = "many short threads: the kernel loses a little of each in its accounts, and whose the rest of the cgroup's count is cannot be told";
 
 /// What the grades of the counters rest on.
 #[derive(Debug, Clone)]
@@ -52,6 +53,9 @@ impl CounterSigns {
             match scope {
                 Scope::Main if !self.was_alone => self.grade_main(figures),
                 _ => self.grade_whole(figures),
+            }
+            if scope == Scope::Descendants && self.cpu.main_is_short {
+                self.grade_rest(figures);
             }
             for metric in CHARS.into_iter().chain(STORAGE) {
                 if !self.is_known(scope, metric) {
@@ -111,6 +115,18 @@ impl CounterSigns {
                 regrade(figures, &metrics, Quality::LowerBound, reason);
             }
         }
+    }
+
+    /// Of descendants, where the main process is short of what its threads lost: what the group counted beyond the accounts is
+    /// in their time, and may be main's.
+    fn grade_rest(&self, figures: &mut Figures) {
+        let beyond_ns = self.cpu.beyond_accounts_ns;
+        let Some(figure) = known(figures, Metric::CpuNs).filter(|_| beyond_ns > 0) else { return };
+        let Some(value) = figure.as_u64() else { return };
+        figure.quality = Quality::Estimate;
+        figure.lower = Some(Number::Int(value.saturating_sub(beyond_ns)));
+        figure.upper = Some(Number::Int(value));
+        figure.reason = Some(MAYBE_OF_MAIN.to_owned());
     }
 }
 

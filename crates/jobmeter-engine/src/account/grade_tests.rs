@@ -111,6 +111,18 @@ fn an_attached_process_whose_end_was_missed_is_a_lower_bound_itself() {
 }
 
 #[test]
+fn what_a_group_counted_beyond_short_threads_may_be_of_main() {
+    let cpu = CpuTotal { beyond_accounts_ns: 5, main_is_short: true, ..signs().cpu };
+    let grade = graded(&CounterSigns { cpu: cpu.clone(), ..signs() });
+    assert_eq!(grade(Scope::Main, Metric::CpuNs), Quality::LowerBound);
+    assert_eq!(grade(Scope::Descendants, Metric::CpuNs), Quality::Estimate);
+    assert_eq!(grade(Scope::Combined, Metric::CpuNs), Quality::Exact);
+    assert_eq!(grade(Scope::Descendants, Metric::FaultsMinor), Quality::Exact);
+    let grade = graded(&CounterSigns { cpu: CpuTotal { beyond_accounts_ns: 0, ..cpu }, ..signs() });
+    assert_eq!(grade(Scope::Descendants, Metric::CpuNs), Quality::Exact, "by the accounts");
+}
+
+#[test]
 fn main_without_a_child_is_graded_as_the_whole() {
     let cpu = CpuTotal { split: Quality::Sampled, ..signs().cpu };
     let grade = graded(&CounterSigns { cpu, was_alone: true, main_has_waited: true, ..signs() });

@@ -135,6 +135,7 @@ impl Meter {
             rounded_before: self.counters.base.gaps.rounded,
             thread_loss_ns: self.thread_births() * LOSS_PER_THREAD_NS,
             process_loss_ns: self.process_births().saturating_mul(LOSS_PER_PROCESS_NS),
+            nobody_is_missing: self.events_are_complete() && !self.counters.ledger.has_hole,
         }
     }
 
