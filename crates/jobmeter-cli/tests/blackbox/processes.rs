@@ -1,7 +1,7 @@
 //! Every process that lived, short ones included: one start and one end each, with its name, and an exact count
 //! where the kernel tells of them. Where it does not (perf events refused), the count is an honest lower bound.
 
-use crate::help::{Room, Run, figure, not_here, testkit};
+use crate::help::{JOBMETER, Room, Run, figure, not_here, pid_namespace, testkit};
 use jobmeter_model::{Column, Event, Quality, Sink};
 use jobmeter_record::table::ProcessRow;
 use std::os::unix::process::CommandExt;
@@ -170,6 +170,35 @@ fn processes_that_others_reaped_have_their_exit_status() {
             assert!(row.cpu_ns != Some(0) && row.peak_rss_bytes != Some(0), "unknown is not 0: {row:?}");
         }
     }
+}
+
+/// Whether a descriptor of a process tells how it ended.
+fn kernel_keeps_statuses() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("the kernel's name");
+    let mut numbers = release.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(15))
+}
+
+/// As in a container: nothing is told there of the ends of processes.
+#[test]
+fn in_a_pid_namespace_processes_that_ticks_have_seen_have_their_exit_status() {
+    let Some(mut jobmeter) = pid_namespace() else { return };
+    if !kernel_keeps_statuses() {
+        return not_here("kernels before 6.15 do not keep how a process ended");
+    }
+    let room = Room::new("namespace-statuses");
+    let record = room.file("record.jobmeter");
+    let script = "sleep 1 & sh -c 'sleep 0.8; exit 3'; sh -c 'sleep 0.6; kill -9 $$'; wait";
+    // Without an interval a job that sleeps is looked at once a second after a while.
+    jobmeter.args([JOBMETER, "run", "-q", "-i", "20ms", "--record"]);
+    jobmeter.args([&record, "--", "sh", "-c", script]).env("JOBMETER_STORE", room.path("store"));
+    let run = room.finish(jobmeter);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let rows = jobmeter_record::Run::open(&room.path("record.jobmeter")).expect("the record").processes();
+    let mut ends: Vec<_> = rows.iter().map(|row| (row.exit_code, row.signal)).collect();
+    ends.sort_unstable();
+    let (zero, three, killed) = ((Some(0), None), (Some(3), None), (None, Some(9)));
+    assert_eq!(ends, [killed, zero, zero, zero, zero, three], "{rows:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is known of the memory of a process that has ended.
 
-use super::parts::{Huge, PAGE_BYTES, Parts, anon_by_faults_bytes, mapped_by_faults_bytes};
+use super::parts::{Huge, Parts, anon_by_faults_bytes, mapped_by_faults_bytes};
 
 /// The last readings of a process, and what the kernel said of it at its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(crate) struct LastReadings {
     pub faults_since_full: Option<u64>,
     /// Anonymous memory at the last full tick; 0 where it is younger, and for a copy the most that ticks have seen.
     pub anon_before_bytes: u64,
+    /// All anonymous memory at the last full tick, where that has read it.
+    pub anon_at_full_bytes: Option<u64>,
     /// Mapped files and shared memory when it was last read.
     pub file_bytes: u64,
     /// Where it was a forked copy of a process that lived on.
@@ -51,6 +53,12 @@ impl LastReadings {
     /// It counts with what it changed, beside its parent.
     pub(crate) fn is_copy(&self) -> bool {
         self.copy.is_some() || self.read_copy_bytes.is_some()
+    }
+
+    /// Page faults that it has taken since the last full tick, at least; `after_record` of them may have come after its exit record.
+    pub(crate) fn faults_at_least(&self, after_record: u64) -> u64 {
+        let faults = self.faults_since_full.or(self.copy.map(|copy| copy.faults));
+        faults.unwrap_or(0).saturating_sub(after_record)
     }
 
     /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
@@ -91,7 +99,7 @@ impl LastReadings {
             // Huge pages that the parent got since are none that it had before.
             let risen_bytes = risen_bytes.saturating_add(huge.since_tick_bytes);
             let mapped_bytes = mapped_by_faults_bytes(copy.faults_after, huge.since_tick_bytes);
-            ((copy.faults + copy.parent_faults) * PAGE_BYTES)
+            anon_by_faults_bytes(copy.faults + copy.parent_faults)
                 .saturating_add(huge.anon_since_start_bytes)
                 .saturating_add(self.file_bytes)
                 .saturating_add(mapped_bytes.min(risen_bytes))
@@ -103,7 +111,7 @@ impl LastReadings {
         }
         let before_bytes = self
             .before_exec
-            .map_or(0, |before| before.read_bytes.saturating_add(before.faults.saturating_mul(PAGE_BYTES)));
+            .map_or(0, |before| before.read_bytes.saturating_add(anon_by_faults_bytes(before.faults)));
         let parts = Parts::of(last_program_bytes.max(before_bytes), self.file_bytes);
         Some(parts.with_anon(self.anon_at_most_bytes().unwrap_or(u64::MAX)))
     }

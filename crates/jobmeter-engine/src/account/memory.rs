@@ -31,6 +31,10 @@ const LONGEST_SPLIT_READ_NS: u64 = 300_000;
 const SUM_PART: u64 = 50;
 const GUESSED_PART: u64 = 4;
 const SPLIT_PART: u64 = 8;
+/// A pass can cost this many times what the sizes of the processes let expect: pages that many processes map cost more.
+const MOST_UNEXPECTED: u64 = 4;
+/// Below this the cost of a pass says nothing of that of a larger one.
+const TELLING_COST_NS: u64 = 200_000;
 /// A process above this size without a rollup leaves a pass incomplete.
 const NEGLIGIBLE_BYTES: u64 = 1 << 20;
 
@@ -84,6 +88,8 @@ pub(crate) struct MemoryAccount {
     proven_bytes: [u64; 3],
     pass_at_ns: u64,
     pass_cost_ns: u64,
+    /// What the last telling pass cost, and what it had been expected to.
+    cost_and_expected_ns: Option<(u64, u64)>,
     /// What the processes may have added at the last tick, by their size and their page faults.
     level_bytes: u64,
     /// Since when a pass has been put off that can be afforded: until the memory stands still, or some time has passed.
@@ -128,7 +134,8 @@ impl MemoryAccount {
         let is_calm = is_still || put_off_since_ns.is_some_and(has_waited);
         if let Some(cause) = self.cause_of_pass(&all, unshared_bytes, elapsed_ns) {
             let longest_ns = if all[COMBINED].count == 1 { LONGEST_SPLIT_READ_NS } else { LONGEST_READ_NS };
-            let (cost_ns, left_ns) = (cost_of_pass_ns(readings, longest_ns), self.left_ns(elapsed_ns));
+            let expected_ns = cost_of_pass_ns(readings, longest_ns);
+            let (cost_ns, left_ns) = (self.learned_cost_ns(expected_ns), self.left_ns(elapsed_ns));
             let is_affordable = cost_ns > 0 && cost_ns <= left_ns;
             let is_time = elapsed_ns >= self.pass_at_ns + self.pass_cost_ns * SPACING;
             let is_cheap = cost_ns <= left_ns / EXPENSIVE_PART;
@@ -160,6 +167,10 @@ impl MemoryAccount {
         self.spent_ns += cost_ns;
         self.pass_at_ns = elapsed_ns;
         self.pass_cost_ns = cost_ns;
+        let expected_ns = cost_of_pass_ns(before, LONGEST_READ_NS);
+        if expected_ns >= TELLING_COST_NS {
+            self.cost_and_expected_ns = Some((cost_ns, expected_ns));
+        }
         let rolled: [Rolled; 3] = over_scopes(after, Rolled::take);
         let found = rolled.map(|rolled| rolled.union());
         let all: [Sums; 3] = over_scopes(after, Sums::take);
@@ -254,6 +265,14 @@ impl MemoryAccount {
         } else {
             (is_changed && may_exceed).then_some(Cause::Others)
         }
+    }
+
+    /// What a pass will cost, by what the last one did.
+    fn learned_cost_ns(&self, expected_ns: u64) -> u64 {
+        let learned = self.cost_and_expected_ns.map_or(expected_ns, |(cost_ns, last_expected_ns)| {
+            (u128::from(expected_ns) * u128::from(cost_ns) / u128::from(last_expected_ns)) as u64
+        });
+        learned.clamp(expected_ns, expected_ns.saturating_mul(MOST_UNEXPECTED))
     }
 
     /// What is left of the budget.

@@ -180,6 +180,27 @@ fn an_expensive_pass_waits_until_the_memory_stands_still() {
     assert_eq!(MemoryAccount::default().wants(&cheap, LATER_NS), PASS, "a quarter of the budget");
 }
 
+/// A database server: pages that a dozen processes map cost twice what their number lets expect, and a pass that seemed cheap came too
+/// early for the next one to be affordable at the peak.
+#[test]
+fn what_a_pass_costs_is_learned_from_the_last_one() {
+    let mut account = MemoryAccount::default();
+    assert_eq!(account.learned_cost_ns(1_000_000), 1_000_000);
+    let learn = |account: &mut MemoryAccount, expected_ns: u64, cost_ns: u64| {
+        let readings =
+            [main_of(10, 0)].map(|reading| MemoryReading { rollup_cost_ns: expected_ns, ..reading });
+        account.take_pass(&readings, &readings, cost_ns, LATER_NS);
+    };
+    learn(&mut account, 400_000, 900_000);
+    assert_eq!(account.learned_cost_ns(1_000_000), 2_250_000);
+    learn(&mut account, TELLING_COST_NS - 1, 9_000_000);
+    assert_eq!(account.learned_cost_ns(1_000_000), 2_250_000, "a small one says nothing");
+    learn(&mut account, 400_000, 100_000);
+    assert_eq!(account.learned_cost_ns(1_000_000), 1_000_000, "never less than by the sizes");
+    learn(&mut account, 400_000, 90_000_000);
+    assert_eq!(account.learned_cost_ns(1_000_000), MOST_UNEXPECTED * 1_000_000, "it was held up");
+}
+
 #[test]
 fn together_no_more_than_the_sum_of_the_scopes() {
     let mut account = MemoryAccount::default();

@@ -16,6 +16,8 @@ pub(super) struct Moment {
     pub(super) with_files: Amounts,
     /// Anonymous memory, and all files that the job had mapped, once; `None` where those are not known.
     pub(super) files_once: Option<Amounts>,
+    /// All of it by what the job had and how far it can have grown by then, where that is known.
+    pub(super) grown_bytes: Option<u64>,
 }
 
 /// What the processes of a moment held at most, in one of two ways of counting files.
@@ -28,6 +30,8 @@ pub(super) struct Amounts {
     pub(super) loose_main_bytes: u64,
     /// What those without a bound of their own can have held together, by their page faults.
     pub(super) by_faults_bytes: Option<u64>,
+    /// The same by the page faults of the whole machine, which are counted whether or not a parent waits for its children.
+    pub(super) by_machine_bytes: Option<u64>,
 }
 
 impl Amounts {
@@ -37,6 +41,7 @@ impl Amounts {
         loose_bytes: u64::MAX,
         loose_main_bytes: u64::MAX,
         by_faults_bytes: None,
+        by_machine_bytes: None,
     };
 
     fn is_at_least(&self, other: &Amounts) -> bool {
@@ -44,6 +49,7 @@ impl Amounts {
             && self.loose_bytes >= other.loose_bytes
             && self.loose_main_bytes >= other.loose_main_bytes
             && self.by_faults_bytes.unwrap_or(u64::MAX) >= other.by_faults_bytes.unwrap_or(u64::MAX)
+            && self.by_machine_bytes.unwrap_or(u64::MAX) >= other.by_machine_bytes.unwrap_or(u64::MAX)
     }
 
     fn worse_of(&self, other: &Amounts) -> Amounts {
@@ -52,6 +58,7 @@ impl Amounts {
             loose_bytes: self.loose_bytes.max(other.loose_bytes),
             loose_main_bytes: self.loose_main_bytes.max(other.loose_main_bytes),
             by_faults_bytes: self.by_faults_bytes.zip(other.by_faults_bytes).map(|(a, b)| a.max(b)),
+            by_machine_bytes: self.by_machine_bytes.zip(other.by_machine_bytes).map(|(a, b)| a.max(b)),
         }
     }
 
@@ -68,7 +75,10 @@ impl Amounts {
         let of_loose = least(each_largest(loose), Some(self.loose_bytes))?;
         let of_unbounded = match unbounded {
             Some(0) => Bound { bytes: 0, ..of_loose },
-            unbounded => least(unbounded.and_then(each_largest), self.by_faults_bytes)?,
+            unbounded => {
+                let by_faults_bytes = self.by_faults_bytes.into_iter().chain(self.by_machine_bytes).min();
+                least(unbounded.and_then(each_largest), by_faults_bytes)?
+            }
         };
         let larger = if of_loose.bytes > of_unbounded.bytes { of_loose } else { of_unbounded };
         let more_bytes = of_loose.bytes.saturating_add(of_unbounded.bytes);
@@ -84,6 +94,18 @@ impl Moment {
             && most(self.unbounded) >= most(other.unbounded)
             && self.with_files.is_at_least(&other.with_files)
             && known(self.files_once).is_at_least(&known(other.files_once))
+            && most(self.grown_bytes) >= most(other.grown_bytes)
+    }
+
+    /// The least that its bound can turn out to be.
+    fn bound_at_least_bytes(&self) -> u64 {
+        let once_bytes = self.files_once.map_or(u64::MAX, |once| once.certain_bytes);
+        self.with_files.certain_bytes.min(once_bytes).min(self.grown_bytes.unwrap_or(u64::MAX))
+    }
+
+    /// Whether its bound is at most that of `other`, whatever comes to light.
+    fn is_within(&self, other: &Moment) -> bool {
+        other.is_at_least(self) || self.grown_bytes.is_some_and(|bytes| bytes <= other.bound_at_least_bytes())
     }
 
     pub(super) fn worse_of(&self, other: &Moment) -> Moment {
@@ -93,10 +115,11 @@ impl Moment {
             unbounded: self.unbounded.zip(other.unbounded).map(|(a, b)| a.max(b)),
             with_files: self.with_files.worse_of(&other.with_files),
             files_once: once.map(|(a, b)| a.worse_of(&b)),
+            grown_bytes: self.grown_bytes.zip(other.grown_bytes).map(|(a, b)| a.max(b)),
         }
     }
 
-    /// The smaller of what the two ways of counting files give.
+    /// The smallest of what the two ways of counting files and growth give.
     pub(super) fn bound(&self, known: AtTheEnd, has_all_faults: bool) -> Option<Bound> {
         let unbounded = self.unbounded.filter(|_| known.all_are_listed);
         let of = |amounts: Amounts| {
@@ -104,12 +127,15 @@ impl Moment {
                 amounts.by_faults_bytes.filter(|_| known.faults_are_whole && has_all_faults);
             let main_bytes = amounts.loose_main_bytes.min(known.main_bytes.unwrap_or(u64::MAX));
             let certain_bytes = amounts.certain_bytes.saturating_add(main_bytes);
-            let amounts = Amounts { by_faults_bytes, certain_bytes, ..amounts };
+            let by_machine_bytes = amounts.by_machine_bytes.filter(|_| unbounded.is_some());
+            let amounts = Amounts { by_faults_bytes, by_machine_bytes, certain_bytes, ..amounts };
             amounts.bound(self.loose, unbounded, known.largest_bytes)
         };
         let once = self.files_once.and_then(of);
         let once = once.map(|bound| Bound { source: UpperSource::FilesOnce, ..bound });
-        let least = of(self.with_files).into_iter().chain(once).min_by_key(|bound| bound.bytes);
+        let grown = self.grown_bytes.map(|bytes| Bound { bytes, source: UpperSource::Growth });
+        let least = of(self.with_files).into_iter().chain(once).chain(grown);
+        let least = least.min_by_key(|bound| bound.bytes);
         least.filter(|bound| bound.bytes < NO_BOUND_BYTES)
     }
 }
@@ -125,15 +151,15 @@ fn least(by_largest: Option<u64>, by_faults: Option<u64>) -> Option<Bound> {
 }
 
 /// A Pareto front: the moments of which none is at most another in all respects. One of them turns out the worst.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Front(pub(super) Vec<Moment>);
 
 impl Front {
     pub(super) fn note(&mut self, moment: Moment) {
-        if self.0.iter().any(|known| known.is_at_least(&moment)) {
+        if self.0.iter().any(|known| moment.is_within(known)) {
             return;
         }
-        self.0.retain(|known| !moment.is_at_least(known));
+        self.0.retain(|known| !known.is_within(&moment));
         let merged = if self.0.len() < MAX_MOMENTS { None } else { self.0.pop() };
         self.0.push(merged.map_or(moment, |other| moment.worse_of(&other)));
     }
@@ -150,6 +176,8 @@ pub(crate) enum UpperSource {
     Faults,
     /// Anonymous memory by readings and page faults; files and shared memory by what was mapped, each page once.
     FilesOnce,
+    /// Anonymous memory at the last reading and what page faults have added by the moment; files and shared memory as above.
+    Growth,
     /// The peak of the job's own cgroup.
     Group,
 }
@@ -164,6 +192,9 @@ impl UpperSource {
             UpperSource::Faults => "by high-water marks, and page faults of processes that ended unread",
             UpperSource::FilesOnce => {
                 "by page faults and high-water marks, with every file that was mapped counted once"
+            }
+            UpperSource::Growth => {
+                "by readings and the times of page faults, with every file that was mapped counted once"
             }
             UpperSource::Group => "by the peak of the job's own cgroup",
         }

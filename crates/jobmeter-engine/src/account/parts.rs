@@ -1,9 +1,9 @@
 //! The most that a process held, in parts that can be added up over processes.
 
+use crate::linux::fault_size::fault_bytes;
+
 /// Fault-around maps up to this much of a file with one fault.
 const FAULT_AROUND_BYTES: u64 = 64 * 1024;
-/// Anonymous memory grows by one page with each fault; huge pages are counted apart.
-pub(crate) const PAGE_BYTES: u64 = 4096;
 
 /// The most that a process held, counted in two ways. With its files: memory that counts as its own, and mapped files and
 /// shared memory that others may map as well. Without them: anonymous memory alone, for where it is known what all processes
@@ -49,12 +49,12 @@ impl Parts {
 
 /// What a process can have mapped with so many page faults; `huge_bytes` for huge pages meanwhile.
 pub(crate) fn mapped_by_faults_bytes(faults: u64, huge_bytes: u64) -> u64 {
-    faults.saturating_mul(FAULT_AROUND_BYTES).saturating_add(huge_bytes)
+    faults.saturating_mul(FAULT_AROUND_BYTES.max(fault_bytes())).saturating_add(huge_bytes)
 }
 
 /// Anonymous memory that so many page faults can have added, huge pages apart.
 pub(crate) fn anon_by_faults_bytes(faults: u64) -> u64 {
-    faults.saturating_mul(PAGE_BYTES)
+    if faults == 0 { 0 } else { faults.saturating_mul(fault_bytes()) }
 }
 
 /// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.

@@ -2,8 +2,10 @@
 //! the tree held at most what its living processes can have held (by their high-water marks, or by what they
 //! had plus what their page faults can have added) plus the same for those that ended in it and lived together.
 
+use super::growth::Growth;
 use super::moments::{Amounts, AtTheEnd, Bound, Front, Moment};
-use super::parts::{Huge, PAGE_BYTES, Parts, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
+use super::parts::{Huge, Parts, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
+use super::together::together;
 
 /// A process that lives at a full tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl Living {
             return Parts::of(rss_bytes, self.min_file_bytes).with_anon(self.anon_at_most_bytes());
         }
         // Every page that a copy has changed or added took a fault of its own.
-        let changed_bytes = (self.faults * PAGE_BYTES)
+        let changed_bytes = anon_by_faults_bytes(self.faults)
             .saturating_add(huge.anon_since_start_bytes)
             .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
@@ -105,12 +107,23 @@ pub(crate) struct Ended {
     pub is_loose: bool,
     /// The most that a forked copy can have from its parent besides, which counts with the parent.
     pub inherited_bytes: u64,
+    /// Where nothing bounds it: anonymous memory that it had when it was last read, and a page for each fault that is known to be its own,
+    /// until `end_ns`.
+    pub unread_anon_bytes: u64,
     pub is_main: bool,
 }
 
 impl Ended {
     pub(crate) fn at_unknown_times(at_most: Option<Parts>) -> Ended {
-        Ended { fork_ns: 0, end_ns: u64::MAX, at_most, is_loose: false, inherited_bytes: 0, is_main: false }
+        Ended {
+            fork_ns: 0,
+            end_ns: u64::MAX,
+            at_most,
+            is_loose: false,
+            inherited_bytes: 0,
+            unread_anon_bytes: 0,
+            is_main: false,
+        }
     }
 }
 
@@ -134,7 +147,12 @@ pub(crate) struct Interval {
     /// Page faults since the full tick before of all that ended, listed or not. `None` where some parent discards the
     /// accounts of its children.
     pub ended_faults: Option<u64>,
-    /// What those `ended` without a bound held when they were last read, all of it and anonymous memory.
+    /// Page faults of the machine since then; `None` where some that `ended` without a bound may have taken theirs before, unread.
+    pub machine_faults: Option<u64>,
+    /// How many of either are known to be of one of those `ended` without a bound.
+    pub counted_faults: u64,
+    /// What those `ended` without a bound held when they were last read: all of it, and anonymous memory of which it is not known when it
+    /// was free.
     pub ended_before_bytes: u64,
     pub ended_before_anon_bytes: u64,
     /// Some that ended have not been waited for yet: their page faults will be in a later interval.
@@ -144,6 +162,8 @@ pub(crate) struct Interval {
     pub mapped_bytes: Option<u64>,
     /// The most that all processes of the job had mapped of files and shared memory together, each page counted once.
     pub files_bytes: Option<u64>,
+    /// When memory grew, where every process is listed.
+    pub growth: Option<Growth>,
 }
 
 impl Interval {
@@ -159,6 +179,46 @@ impl Interval {
         }
     }
 
+    fn may_have_unlisted(&self) -> bool {
+        self.has_unlisted && self.ended_faults != Some(0)
+    }
+
+    /// What the job can have held, at every moment that may be its worst.
+    fn moments(&self, ended: &EndedByFaults) -> impl Iterator<Item = Moment> {
+        let living = living_at_most(&self.living, &self.ended_parents, self.huge);
+        let plus = |bytes: Option<u64>, more_bytes: u64| bytes.map(|bytes| bytes.saturating_add(more_bytes));
+        // What nobody else maps: huge pages that any of them got, and files.
+        let once_bytes = plus(self.files_bytes, self.huge_once_bytes());
+        let (mapped_bytes, anon_bytes) = (ended.mapped_bytes, ended.anon_bytes);
+        let machine_anon_bytes = ended.machine_anon_bytes;
+        together(&self.ended, self.growth.as_ref()).map(move |alive| {
+            let mut parts = alive.parts;
+            parts.add(living);
+            Moment {
+                loose: alive.loose,
+                unbounded: (!self.may_have_unlisted()).then_some(alive.unbounded),
+                with_files: Amounts {
+                    certain_bytes: parts.together_bytes(self.mapped_bytes),
+                    loose_bytes: alive.loose_bytes,
+                    loose_main_bytes: alive.loose_main.own_bytes.saturating_add(alive.loose_main.file_bytes),
+                    by_faults_bytes: plus(mapped_bytes, self.ended_before_bytes),
+                    by_machine_bytes: None,
+                },
+                files_once: plus(once_bytes, parts.anon_bytes).map(|certain_bytes| Amounts {
+                    certain_bytes,
+                    loose_bytes: alive.loose_anon_bytes,
+                    loose_main_bytes: alive.loose_main.anon_bytes,
+                    by_faults_bytes: plus(anon_bytes, self.ended_before_anon_bytes + alive.unread_anon_bytes),
+                    by_machine_bytes: plus(
+                        machine_anon_bytes,
+                        self.ended_before_anon_bytes + alive.unread_anon_bytes,
+                    ),
+                }),
+                grown_bytes: alive.grown_bytes.and_then(|grown_bytes| plus(once_bytes, grown_bytes)),
+            }
+        })
+    }
+
     /// The same without main. What copies of it have from it then counts once, for all of them; whoever was born in this time
     /// may have had all of it from its fork to its exec.
     pub(crate) fn without_main(mut self) -> Interval {
@@ -167,11 +227,12 @@ impl Interval {
         let ended = self.ended.iter().filter(|ended| ended.is_main).map(|ended| ended.at_most);
         // `None` where nothing bounds a main that ended.
         let mains: Option<Vec<Parts>> = living.chain(ended).collect();
+        // Its copies may have memory of main: both together are bounded by growth.
+        self.growth = None;
         self.living.retain(|process| !process.is_main);
         self.ended.retain(|ended| !ended.is_main);
         self.ended_parents.retain(|parent| !parent.is_main);
-        let has_unlisted = self.has_unlisted && self.ended_faults != Some(0);
-        let has_newborns = !self.ended.is_empty() || has_unlisted;
+        let has_newborns = !self.ended.is_empty() || self.may_have_unlisted();
         let inherited = self.ended.iter().map(|ended| ended.inherited_bytes);
         let main_bytes = mains.iter().flatten().map(|most| if has_newborns { most.anon_bytes } else { 0 });
         let inherited_bytes = inherited.chain(main_bytes).max().unwrap_or(0);
@@ -188,61 +249,66 @@ impl Interval {
 /// The upper bound of one scope.
 #[derive(Debug, Default)]
 pub(crate) struct Peaks {
-    moments: Front,
-    /// Moments of the last interval, and of those before while some of their dead were not waited for. Page faults that come
-    /// to light in the next interval may be of a process that lived in them.
-    pending: Front,
+    by_marks: Worst,
+    /// The same with what is known of growth, from the first interval on in which that was known.
+    by_growth: Option<Worst>,
     /// The last interval has dead that were not waited for: what their page faults allow is not known.
     has_unwaited: bool,
 }
 
-impl Peaks {
-    /// At a full tick.
-    pub(crate) fn take(&mut self, interval: &Interval) {
-        let has_unlisted = interval.has_unlisted && interval.ended_faults != Some(0);
-        let ended = EndedByFaults::of(interval);
+/// The worst moments.
+#[derive(Debug, Default, Clone)]
+struct Worst {
+    moments: Front,
+    /// Moments of the last interval, and of those before while some of their dead were not waited for. Page faults that come
+    /// to light in the next interval may be of a process that lived in them.
+    pending: Front,
+}
+
+impl Worst {
+    fn take(
+        &mut self,
+        interval: &Interval,
+        ended: &EndedByFaults,
+        moments: &mut dyn Iterator<Item = Moment>,
+    ) {
         let mut pending = Front::default();
         for mut moment in std::mem::take(&mut self.pending).0 {
             moment.with_files.add_faults(ended.mapped_bytes);
             if let Some(once) = &mut moment.files_once {
                 once.add_faults(ended.anon_bytes);
             }
-            if has_unlisted {
+            if interval.may_have_unlisted() {
                 moment.unbounded = None;
             }
             if interval.has_unwaited { &mut pending } else { &mut self.moments }.note(moment);
         }
-        let living = living_at_most(&interval.living, &interval.ended_parents, interval.huge);
-        let plus = |bytes: Option<u64>, more_bytes: u64| bytes.map(|bytes| bytes.saturating_add(more_bytes));
-        // What nobody else maps: huge pages that any of them got, and files.
-        let once_bytes = plus(interval.files_bytes, interval.huge_once_bytes());
-        for alive in together(&interval.ended) {
-            let mut parts = alive.parts;
-            parts.add(living);
-            pending.note(Moment {
-                loose: alive.loose,
-                unbounded: (!has_unlisted).then_some(alive.unbounded),
-                with_files: Amounts {
-                    certain_bytes: parts.together_bytes(interval.mapped_bytes),
-                    loose_bytes: alive.loose_bytes,
-                    loose_main_bytes: alive.loose_main.own_bytes.saturating_add(alive.loose_main.file_bytes),
-                    by_faults_bytes: plus(ended.mapped_bytes, interval.ended_before_bytes),
-                },
-                files_once: plus(once_bytes, parts.anon_bytes).map(|certain_bytes| Amounts {
-                    certain_bytes,
-                    loose_bytes: alive.loose_anon_bytes,
-                    loose_main_bytes: alive.loose_main.anon_bytes,
-                    by_faults_bytes: plus(ended.anon_bytes, interval.ended_before_anon_bytes),
-                }),
-            });
+        moments.for_each(|moment| pending.note(moment));
+        self.pending = pending;
+    }
+}
+
+impl Peaks {
+    /// At a full tick.
+    pub(crate) fn take(&mut self, interval: &Interval) {
+        let ended = EndedByFaults::of(interval);
+        if interval.growth.is_some() && self.by_growth.is_none() {
+            self.by_growth = Some(self.by_marks.clone());
         }
-        (self.pending, self.has_unwaited) = (pending, interval.has_unwaited);
+        let moments: Vec<Moment> = interval.moments(&ended).collect();
+        if let Some(by_growth) = &mut self.by_growth {
+            by_growth.take(interval, &ended, &mut moments.iter().copied());
+        }
+        let mut by_marks = moments.iter().map(|moment| Moment { grown_bytes: None, ..*moment });
+        self.by_marks.take(interval, &ended, &mut by_marks);
+        self.has_unwaited = interval.has_unwaited;
     }
 
     /// The upper bound of the whole run, or `None` where nothing bounds processes that ended unread.
     pub(crate) fn upper(&self, known: AtTheEnd) -> Option<Bound> {
-        let moments = self.moments.0.iter().map(|moment| (moment, true));
-        let pending = self.pending.0.iter().map(|moment| (moment, !self.has_unwaited));
+        let worst = self.by_growth.as_ref().filter(|_| known.all_are_listed).unwrap_or(&self.by_marks);
+        let moments = worst.moments.0.iter().map(|moment| (moment, true));
+        let pending = worst.pending.0.iter().map(|moment| (moment, !self.has_unwaited));
         let bounds: Option<Vec<Bound>> = moments
             .chain(pending)
             .map(|(moment, has_all_faults)| moment.bound(known, has_all_faults))
@@ -254,17 +320,23 @@ impl Peaks {
 /// What those that ended in an interval without a bound of their own can have added with their page faults.
 struct EndedByFaults {
     mapped_bytes: Option<u64>,
-    /// Anonymous memory, huge pages apart.
+    /// Anonymous memory, huge pages apart, by those faults of which it is not known whose they are.
     anon_bytes: Option<u64>,
+    /// The same by the faults of the machine.
+    machine_anon_bytes: Option<u64>,
 }
 
 impl EndedByFaults {
     fn of(interval: &Interval) -> EndedByFaults {
+        let not_counted_bytes =
+            |faults: u64| anon_by_faults_bytes(faults.saturating_sub(interval.counted_faults));
         let huge_bytes = |faults| if faults > 0 { interval.huge.since_tick_bytes } else { 0 };
         let mapped = interval.ended_faults.map(|faults| mapped_by_faults_bytes(faults, huge_bytes(faults)));
         EndedByFaults {
             mapped_bytes: mapped.filter(|bytes| *bytes < u64::MAX),
-            anon_bytes: interval.ended_faults.map(anon_by_faults_bytes),
+            // Where some were not waited for yet, theirs come to light later, and are not taken off once more then.
+            anon_bytes: interval.ended_faults.map(not_counted_bytes),
+            machine_anon_bytes: interval.machine_faults.map(not_counted_bytes),
         }
     }
 }
@@ -336,56 +408,18 @@ impl Family {
     /// Inherited memory that is no longer the parent's: it gave it up, or changed it, with a fault for each page, while the
     /// copies kept what was there before.
     fn beyond_parent_bytes(&self) -> u64 {
-        self.given_up_bytes + (self.parent_faults * PAGE_BYTES).min(self.inherited_bytes)
+        self.given_up_bytes + anon_by_faults_bytes(self.parent_faults).min(self.inherited_bytes)
     }
-}
-
-/// Of the processes that ended: what those held at most that lived at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Alive {
-    parts: Parts,
-    loose: u64,
-    loose_bytes: u64,
-    loose_anon_bytes: u64,
-    loose_main: Parts,
-    unbounded: u64,
-}
-
-impl Alive {
-    fn step(&mut self, process: &Ended, is_fork: bool) {
-        let moved = |count: u64, by: u64| if is_fork { count + by } else { count.saturating_sub(by) };
-        match process.at_most {
-            None => self.unbounded = moved(self.unbounded, 1),
-            Some(most) if process.is_loose && process.is_main => {
-                self.loose_main = if is_fork { most } else { Parts::default() };
-            }
-            Some(most) if process.is_loose => {
-                self.loose = moved(self.loose, 1);
-                self.loose_bytes = moved(self.loose_bytes, most.own_bytes.saturating_add(most.file_bytes));
-                self.loose_anon_bytes = moved(self.loose_anon_bytes, most.anon_bytes);
-            }
-            Some(most) if is_fork => self.parts.add(most),
-            Some(most) => self.parts.take_off(most),
-        }
-    }
-}
-
-/// For each moment at which a process began, and for one without any of them.
-fn together(ended: &[Ended]) -> impl Iterator<Item = Alive> {
-    let mut edges: Vec<(u64, bool, &Ended)> = ended
-        .iter()
-        .flat_map(|process| [(process.fork_ns, true, process), (process.end_ns, false, process)])
-        .collect();
-    // Ends come before beginnings at the same time.
-    edges.sort_unstable_by_key(|(t_ns, is_fork, _)| (*t_ns, *is_fork));
-    let mut alive = Alive::default();
-    let steps = edges.into_iter().filter_map(move |(_, is_fork, process)| {
-        alive.step(process, is_fork);
-        is_fork.then_some(alive)
-    });
-    std::iter::once(Alive::default()).chain(steps)
 }
 
 #[cfg(test)]
 #[path = "peaks_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "peaks_growth_tests.rs"]
+mod growth_tests;
+
+#[cfg(test)]
+#[path = "peaks_unread_tests.rs"]
+mod unread_tests;

@@ -1,7 +1,7 @@
 use super::super::moments::{MAX_MOMENTS, UpperSource};
 use super::*;
 
-const MB: u64 = 1 << 20;
+pub(super) const MB: u64 = 1 << 20;
 const NO_HUGE: Huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
 
 /// A program that sat still at `rss_mb`, all of it anonymous.
@@ -24,19 +24,19 @@ fn living_mb(living: &[Living]) -> u64 {
     living_at_most(living, &[], NO_HUGE).together_bytes(None) / MB
 }
 
-fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
+pub(super) fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
     let at_most = mb.map(|mb| Parts::of(mb * MB, 0));
     Ended { fork_ns, end_ns, at_most, ..Ended::at_unknown_times(None) }
 }
 
-fn quiet() -> Interval {
+pub(super) fn quiet() -> Interval {
     Interval { ended_faults: Some(0), ..Interval::default() }
 }
 
-const WHOLE: AtTheEnd =
+pub(super) const WHOLE: AtTheEnd =
     AtTheEnd { largest_bytes: None, main_bytes: None, all_are_listed: true, faults_are_whole: true };
 
-fn upper_mb(peaks: &Peaks, largest_mb: Option<u64>) -> Option<(u64, UpperSource)> {
+pub(super) fn upper_mb(peaks: &Peaks, largest_mb: Option<u64>) -> Option<(u64, UpperSource)> {
     let bound = peaks.upper(AtTheEnd { largest_bytes: largest_mb.map(|mb| mb * MB), ..WHOLE })?;
     Some((bound.bytes / MB, bound.source))
 }
@@ -116,7 +116,7 @@ fn files_are_among_those_that_the_machine_maps() {
 fn those_that_ended_count_while_they_lived_together() {
     let ended = [at(0, 10, Some(100)), at(10, 20, Some(50)), at(15, 30, Some(70)), at(40, 50, None)];
     let moments: Vec<_> =
-        together(&ended).map(|alive| (alive.parts.own_bytes / MB, alive.unbounded)).collect();
+        together(&ended, None).map(|alive| (alive.parts.own_bytes / MB, alive.unbounded)).collect();
     assert_eq!(moments, [(0, 0), (100, 0), (50, 0), (120, 0), (0, 1)]);
     let mut peaks = Peaks::default();
     peaks.take(&Interval { living: vec![program(1, 10)], ended: ended.to_vec(), ..quiet() });
@@ -205,17 +205,23 @@ fn records_that_were_lost_leave_only_faults() {
 }
 
 fn moment(certain_bytes: u64, unbounded: Option<u64>, by_faults_bytes: Option<u64>) -> Moment {
-    let with_files = Amounts { certain_bytes, loose_bytes: 0, loose_main_bytes: 0, by_faults_bytes };
-    Moment { loose: 0, unbounded, with_files, files_once: None }
+    let with_files = Amounts {
+        certain_bytes,
+        loose_bytes: 0,
+        loose_main_bytes: 0,
+        by_faults_bytes,
+        by_machine_bytes: None,
+    };
+    Moment { loose: 0, unbounded, with_files, files_once: None, grown_bytes: None }
 }
 
 #[test]
 fn many_moments_stay_few_and_the_bound_above_all() {
     let mut peaks = Peaks::default();
     for count in 0..1000u64 {
-        peaks.moments.note(moment(1_000_000 - count * 100, Some(count), None));
+        peaks.by_marks.moments.note(moment(1_000_000 - count * 100, Some(count), None));
     }
-    assert!(peaks.moments.0.len() <= MAX_MOMENTS);
+    assert!(peaks.by_marks.moments.0.len() <= MAX_MOMENTS);
     for largest_bytes in [1, 100, 10_000] {
         let truth = (0..1000).map(|count| 1_000_000 - count * 100 + count * largest_bytes).max();
         assert!(
@@ -228,18 +234,22 @@ fn many_moments_stay_few_and_the_bound_above_all() {
 #[test]
 fn a_moment_below_another_in_all_respects_is_dropped() {
     let mut peaks = Peaks::default();
-    peaks.moments.note(moment(10, Some(1), Some(5)));
-    peaks.moments.note(moment(9, Some(1), Some(5)));
-    peaks.moments.note(moment(11, Some(2), Some(4)));
-    assert_eq!(peaks.moments.0, [moment(10, Some(1), Some(5)), moment(11, Some(2), Some(4))]);
-    peaks.moments.note(moment(12, None, Some(6)));
-    assert_eq!(peaks.moments.0, [moment(12, None, Some(6))], "unknown is worst");
-    peaks.moments.note(moment(12, Some(9), None));
-    assert_eq!(peaks.moments.0.len(), 2);
-    let with_files =
-        Amounts { certain_bytes: 1, loose_bytes: 1, loose_main_bytes: 0, by_faults_bytes: Some(1) };
-    peaks.moments.note(Moment { loose: 1, with_files, ..moment(1, Some(1), Some(1)) });
-    assert_eq!(peaks.moments.0.len(), 3, "less in all but the loose one");
+    peaks.by_marks.moments.note(moment(10, Some(1), Some(5)));
+    peaks.by_marks.moments.note(moment(9, Some(1), Some(5)));
+    peaks.by_marks.moments.note(moment(11, Some(2), Some(4)));
+    assert_eq!(peaks.by_marks.moments.0, [moment(10, Some(1), Some(5)), moment(11, Some(2), Some(4))]);
+    peaks.by_marks.moments.note(moment(12, None, Some(6)));
+    assert_eq!(peaks.by_marks.moments.0, [moment(12, None, Some(6))], "unknown is worst");
+    peaks.by_marks.moments.note(moment(12, Some(9), None));
+    assert_eq!(peaks.by_marks.moments.0.len(), 2);
+    let with_files = Amounts {
+        certain_bytes: 1,
+        loose_bytes: 1,
+        by_faults_bytes: Some(1),
+        ..moment(1, None, None).with_files
+    };
+    peaks.by_marks.moments.note(Moment { loose: 1, with_files, ..moment(1, Some(1), Some(1)) });
+    assert_eq!(peaks.by_marks.moments.0.len(), 3, "less in all but the loose one");
     assert_eq!(moment(3, None, Some(1)).worse_of(&moment(2, Some(1), Some(4))), moment(3, None, Some(4)));
 }
 
@@ -388,26 +398,6 @@ fn huge_pages_count_once_for_all() {
     );
     let unread = at(0, 9, None);
     assert_eq!(upper(two(), vec![unread]), Some((40 + 150 + 30, UpperSource::FilesOnce)));
-}
-
-#[test]
-fn those_that_ended_unread_added_a_page_of_their_own_with_each_fault() {
-    let interval = |files_bytes| Interval {
-        ended: vec![at(0, u64::MAX, None)],
-        ended_faults: Some(512),
-        ended_before_bytes: 5 * MB,
-        ended_before_anon_bytes: MB,
-        files_bytes,
-        ..Interval::default()
-    };
-    let mut peaks = Peaks::default();
-    peaks.take(&interval(Some(10 * MB)));
-    assert_eq!(upper_mb(&peaks, None), Some((2 + 1 + 10, UpperSource::FilesOnce)));
-    peaks.take(&Interval { ended_faults: Some(256), ..quiet() });
-    assert_eq!(upper_mb(&peaks, None), Some((14, UpperSource::FilesOnce)), "they may be of the same");
-    let mut peaks = Peaks::default();
-    peaks.take(&interval(None));
-    assert_eq!(upper_mb(&peaks, None), Some((32 + 5, UpperSource::Faults)));
 }
 
 /// A large program that forks small ones: from its fork to its exec a child has all that its parent has.

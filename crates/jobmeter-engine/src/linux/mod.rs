@@ -8,6 +8,7 @@ pub mod cpus;
 pub mod descriptors;
 pub mod elevated;
 pub(crate) mod exit_events;
+pub(crate) mod fault_size;
 pub mod node_lock;
 pub(crate) mod perf_clock;
 mod perf_event;

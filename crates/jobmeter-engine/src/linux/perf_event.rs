@@ -27,8 +27,12 @@ pub(crate) struct Attributes {
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACE_POINT: u32 = 2;
 const SAMPLE_RAW: u64 = 1 << 10;
+pub(crate) const SAMPLE_TIME: u64 = 1 << 2;
 const FLAG_WATERMARK: u64 = 1 << 14;
+const FLAG_OWN_CLOCK: u64 = 1 << 25;
 pub(crate) const FLAG_INHERIT: u64 = 1 << 1;
+/// With a record of what each thread has counted, when it ends.
+pub(crate) const FLAG_INHERIT_STAT: u64 = 1 << 11;
 pub(crate) const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 /// Puts the records of an event into the ring of another of the same CPU: `_IO('$', 5)`.
 pub(crate) const SET_OUTPUT: libc::c_ulong = 0x2405;
@@ -45,6 +49,13 @@ impl Attributes {
         let (kind, flags, sample_type) = (TYPE_TRACE_POINT, FLAG_WATERMARK, SAMPLE_RAW);
         let software = Attributes::software(number, flags);
         Attributes { kind, sample_period: 1, sample_type, wakeup_watermark, ..software }
+    }
+
+    /// A record with the time of every `sample_period`th time that a software event happens, in the kernel too.
+    pub(crate) fn timed(config: u64, sample_period: u64, wakeup_watermark: u32) -> Attributes {
+        let (flags, clock) = (FLAG_WATERMARK | FLAG_OWN_CLOCK, libc::CLOCK_MONOTONIC);
+        let software = Attributes::software(config, flags);
+        Attributes { sample_period, sample_type: SAMPLE_TIME, wakeup_watermark, clock, ..software }
     }
 
     /// Opens it for `pid` and `cpu`; -1 stands for all.

@@ -101,6 +101,11 @@ pub fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
+/// Whether a file of `/proc` could not be read because its process has ended, reaped or not.
+pub(crate) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENOENT))
+}
+
 fn note_shortage(error: &io::Error) {
     if is_shortage(error) {
         SHORTAGES.fetch_add(1, Ordering::Relaxed);

@@ -1,19 +1,22 @@
 //! Collects what bounds the memory peak from above: marks and faults of the living at full ticks, and of those that
 //! ended in between.
 
+mod departed;
+mod growth;
 mod interval;
 pub(crate) mod parents;
 mod unread;
 
 use super::Meter;
-use crate::account::ended::LastReadings;
 use crate::account::parts::Huge;
 use crate::account::peaks::Peaks;
 use crate::linux::control::Reaped;
 use crate::linux::proc::vmstat::{Pages, VmStat};
+use crate::linux::sys;
 use crate::linux::taskstats::{ExitRecord, ExitRecords};
 use crate::meter::Target;
 use crate::meter::process::Process;
+use departed::{Departed, DepartedList};
 use parents::CopyLife;
 use std::collections::HashMap;
 
@@ -32,24 +35,9 @@ pub(crate) const FAULTS_AFTER_RECORD: u64 = 2;
 #[derive(Debug, Clone, Copy)]
 struct ExitMark {
     record: ExitRecord,
+    /// By `wait`: with those in it that it has waited for itself.
+    is_reaped: bool,
     age: u32,
-}
-
-/// A member that left since the last full tick.
-#[derive(Debug, Clone, Copy)]
-struct Departed {
-    pid: i32,
-    is_main: bool,
-    /// Forked copies of it count with what they changed: it counts for as long as any of them. 0 without copies.
-    copies_until_ns: u64,
-    readings: LastReadings,
-    /// Its page faults when it was last read, those since the last full tick, and all of them where that is known.
-    faults: u64,
-    faults_since: u64,
-    final_faults: Option<u64>,
-    /// When it ended, where that is recorded.
-    end_ns: Option<u64>,
-    is_bounded_before: bool,
 }
 
 /// What the machine did with its pages since the last full tick.
@@ -60,12 +48,14 @@ struct MachinePages {
     huge_file_bytes: Option<u64>,
     /// The most that it had mapped of files at either end of this time.
     mapped_bytes: Option<u64>,
+    /// Page faults since boot.
+    faults: Option<u64>,
 }
 
 impl MachinePages {
     /// Not read, or the kernel does not tell.
     const UNKNOWN: MachinePages =
-        MachinePages { huge: Huge::UNKNOWN, huge_file_bytes: None, mapped_bytes: None };
+        MachinePages { huge: Huge::UNKNOWN, huge_file_bytes: None, mapped_bytes: None, faults: None };
 }
 
 #[derive(Default)]
@@ -83,9 +73,9 @@ pub(crate) struct Bounds {
     pub has_unseen: bool,
     /// Some member has run since the last full tick.
     pub has_run: bool,
-    departed: Vec<Departed>,
+    departed: DepartedList,
     /// Parents of copies that no tick has seen and that ended since the last full tick, and until when they count.
-    unseen_parents: Vec<(i32, u64)>,
+    unseen_parents: HashMap<i32, u64>,
     exit_records: Option<ExitRecords>,
     exit_marks: HashMap<i32, ExitMark>,
     /// The last full tick.
@@ -95,6 +85,18 @@ pub(crate) struct Bounds {
     vmstat: VmStat,
     pages_at_start: Option<Pages>,
     pages_at_tick: Option<Pages>,
+    /// Huge pages that the machine gave out between the last two readings at full ticks.
+    huge_before_bytes: u64,
+    /// Page faults of the machine before this full tick read the first process, and before the last one did.
+    faults_at_begin: Option<FaultsAt>,
+    faults_before: Option<FaultsAt>,
+}
+
+/// Page faults of the machine since boot, and a time after they were read.
+#[derive(Debug, Clone, Copy)]
+struct FaultsAt {
+    faults: u64,
+    t_ns: u64,
 }
 
 impl Bounds {
@@ -124,7 +126,7 @@ impl Bounds {
                 name: None,
                 ..record
             };
-            let mark = marks.entry(record.pid).or_insert(ExitMark { record: none, age: 0 });
+            let mark = marks.entry(record.pid).or_insert(ExitMark { record: none, is_reaped: false, age: 0 });
             // Each thread of a process has a record of its own.
             mark.age = 0;
             mark.record.faults += record.faults;
@@ -151,11 +153,17 @@ impl Bounds {
         });
     }
 
-    fn read_pages(&mut self, page_bytes: u64) -> MachinePages {
-        let (Some(start), Some(now)) = (self.pages_at_start, self.vmstat.pages()) else {
-            return MachinePages::UNKNOWN;
-        };
-        let before = self.pages_at_tick.replace(now).unwrap_or(start);
+    /// At a full tick.
+    fn take_pages(&mut self, page_bytes: u64) -> MachinePages {
+        let now = self.vmstat.pages();
+        let machine = self.pages_since_tick(now, page_bytes);
+        self.pages_at_tick = now.or(self.pages_at_tick);
+        machine
+    }
+
+    fn pages_since_tick(&self, now: Option<Pages>, page_bytes: u64) -> MachinePages {
+        let Some((start, now)) = self.pages_at_start.zip(now) else { return MachinePages::UNKNOWN };
+        let before = self.pages_at_tick.unwrap_or(start);
         let since = |now: u64, before: u64| now.saturating_sub(before) * HUGE_PAGE_BYTES;
         let huge = Huge {
             since_tick_bytes: since(now.huge_anon + now.huge_file, before.huge_anon + before.huge_file),
@@ -166,6 +174,7 @@ impl Bounds {
             huge,
             huge_file_bytes: Some(since(now.huge_file, start.huge_file)),
             mapped_bytes: mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES),
+            faults: now.faults,
         }
     }
 
@@ -189,10 +198,14 @@ impl Bounds {
 
     /// Until when a process counts that has ended, for the sake of its copies; 0 where it has none.
     fn copies_until_ns(&self, pid: i32) -> u64 {
-        let gone = self.departed.iter().filter(|gone| gone.pid == pid).map(|gone| gone.copies_until_ns);
-        let unseen =
-            self.unseen_parents.iter().filter(|(parent, _)| *parent == pid).map(|(_, until_ns)| *until_ns);
-        gone.chain(unseen).max().unwrap_or(0)
+        let gone_ns = self.departed.get(pid).map_or(0, |gone| gone.copies_until_ns);
+        self.unseen_parents.get(&pid).map_or(gone_ns, |until_ns| gone_ns.max(*until_ns))
+    }
+
+    /// A process that has ended counts until `until_ns` for the sake of a copy of it.
+    fn note_unseen_parent(&mut self, pid: i32, until_ns: u64) {
+        let known_ns = self.unseen_parents.entry(pid).or_insert(0);
+        *known_ns = until_ns.max(*known_ns);
     }
 
     /// At every tick: the largest single marks, and what is mapped of files.
@@ -219,6 +232,10 @@ impl Meter {
         let final_mark_bytes = mark.map(|mark| mark.peak_rss_bytes).or(reaped_bytes);
         // Read as a zombie, or in its exit record, the count of its faults is final.
         let final_faults = gone.is_final.then(|| gone.stat.faults()).or(mark.map(|mark| mark.faults));
+        // What `wait` tells has those in it that it has waited for.
+        let reaped_alone = reaped.filter(|_| life.is_leaf && !gone.has_waited());
+        let final_faults =
+            final_faults.or(reaped_alone.map(|reaped| reaped.usage.faults_minor + reaped.usage.faults_major));
         let parent = self.counts_with_copy(gone.forked_by(), life, &[]);
         let last_name = mark.and_then(|mark| mark.name);
         let readings = gone.last_readings(final_mark_bytes, final_faults, last_name, parent);
@@ -237,7 +254,8 @@ impl Meter {
             // A mark of its own alone needs no help: the machine need not be asked.
             let is_told = final_mark_bytes.is_some() && !gone.has_waited();
             let page_bytes = self.tree.scale.page_bytes;
-            let huge = if is_told { Huge::UNKNOWN } else { self.bounds.read_pages(page_bytes).huge };
+            let now = if is_told { None } else { self.bounds.vmstat.pages() };
+            let huge = self.bounds.pages_since_tick(now, page_bytes).huge;
             let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
             // Of a program that was never read only `wait` tells: its mark outlives an exec.
             let are_all_read = self.witnesses.follower.as_ref().is_none_or(|follower| {
@@ -263,7 +281,14 @@ impl Meter {
             peak_rss_bytes: reaped.usage.peak_rss_bytes,
             faults: reaped.usage.faults_minor + reaped.usage.faults_major,
         };
-        self.bounds.exit_marks.entry(reaped.pid).or_insert(ExitMark { record, age: 0 });
+        self.bounds.exit_marks.entry(reaped.pid).or_insert(ExitMark { record, is_reaped: true, age: 0 });
+    }
+
+    /// Before a full tick reads the first process, where their page faults are counted.
+    pub(super) fn begin_full_tick(&mut self) {
+        let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
+        let faults = if counts { self.bounds.vmstat.pages().and_then(|pages| pages.faults) } else { None };
+        self.bounds.faults_at_begin = faults.map(|faults| FaultsAt { faults, t_ns: sys::monotonic_ns() });
     }
 
     /// At a full tick: bounds the memory of the time since the one before.
@@ -275,8 +300,9 @@ impl Meter {
         }
         self.bounds.collect_exit_records();
         self.bounds.has_run |= self.tree.has_changed();
-        let passed =
-            self.witnesses.follower.as_mut().map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
+        let follower = self.witnesses.follower.as_mut();
+        let mut passed = follower.map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
+        passed.sort_by_key(|life| (life.pid, life.fork_ns));
         if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
             // Since the full tick before, nobody did anything, nor mapped a file.
             self.take_files_bytes(now_ns, None);
@@ -291,6 +317,7 @@ impl Meter {
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);
         self.bounds.bounded_at_ns = now_ns;
+        self.bounds.faults_before = self.bounds.faults_at_begin.take();
     }
 
     /// What the job had mapped of files and shared memory since the last full tick, each page once, where that is known.

@@ -18,14 +18,14 @@ impl Meter {
         for at in 0..self.changes.departed.len() {
             self.depart(self.changes.departed[at], now_ns);
         }
-        self.changes.departed.clear();
+        self.changes.forget_departed();
     }
 
     /// A member is gone and somebody else has reaped it; `now_ns` stands in for an end that is not known.
     pub(crate) fn depart(&mut self, pid: i32, now_ns: u64) {
         let orphans_come_to_us = matches!(self.target, Target::Child(_));
         let parent_pid = self.tree.get(pid).map(|process| process.parent_pid);
-        let went_together = parent_pid.is_some_and(|parent_pid| self.changes.departed.contains(&parent_pid));
+        let went_together = parent_pid.is_some_and(|parent_pid| self.changes.has_departed(parent_pid));
         let guest = self.tree.get(pid).filter(|process| self.tree.groups.has_guest(process));
         let fate = match guest {
             _ if went_together => Fate::PassedUp,
@@ -97,7 +97,10 @@ impl Meter {
                 cpu_ns: own.map(|own| own.cpu_ns()),
                 peak_rss_bytes: own.map(|own| own.peak_rss_bytes),
             },
-            None => self.known_end(process.id.pid, 0, sys::monotonic_ns()),
+            None => {
+                let known = self.known_end(process.id.pid, 0, sys::monotonic_ns());
+                KnownEnd { wait_status: known.wait_status.or_else(|| process.told_status()), ..known }
+            }
         };
         if reaped.is_none() && known.is_by_kill() && self.has_no_parent_left(process) {
             // Its parent may have been the first of a PID namespace: what ends with that is reaped into nobody's account.
@@ -117,10 +120,9 @@ impl Meter {
         self.emit(&event);
     }
 
-    fn has_no_parent_left(&self, process: &Process) -> bool {
+    fn has_no_parent_left(&mut self, process: &Process) -> bool {
         let parent_pid = process.parent_pid;
-        !process.is_main
-            && (self.tree.get(parent_pid).is_none() || self.changes.departed.contains(&parent_pid))
+        !process.is_main && (self.tree.get(parent_pid).is_none() || self.changes.has_departed(parent_pid))
     }
 
     pub(super) fn note_born(&mut self, now_ns: u64, is_first: bool) {

@@ -121,8 +121,8 @@ pub struct Process {
     min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
-    /// Anonymous memory at the last full tick.
-    anon_at_full_bytes: u64,
+    /// Anonymous memory at the last full tick, where that has seen it.
+    anon_at_full_bytes: Option<u64>,
     /// It was a zombie at the last full tick, which has bounded its memory for the last time.
     is_end_bounded: bool,
     /// Page faults of the children it has waited for, also when read apart from `stat`.
@@ -157,7 +157,7 @@ pub struct Process {
     /// Its page faults, as known when its list of children was last read and the time before that.
     faults_at_lists: [u64; 2],
     /// Its anonymous memory not earlier than those faults were read, or more; and when all of it had been read.
-    anon_pages_at_lists: [Option<u64>; 2],
+    anon_at_lists: [Option<newborns::AnonAtList>; 2],
     lists_at_ns: [u64; 2],
     /// Minor faults and anonymous memory at the last rollup, or when first seen.
     faults_at_rollup: u64,
@@ -176,6 +176,9 @@ pub struct Process {
     io_file: Option<OwnedFd>,
     status_file: Option<OwnedFd>,
     queue: QueueWait,
+    /// A descriptor of the process itself: it tells how it ended, whoever reaps it.
+    exit: Option<OwnedFd>,
+    has_asked_exit: bool,
 }
 
 impl Process {
@@ -222,7 +225,7 @@ impl Process {
             min_file_bytes: u64::MAX,
             max_file_bytes: 0,
             faults_at_full: 0,
-            anon_at_full_bytes: 0,
+            anon_at_full_bytes: None,
             is_end_bounded: false,
             waited_faults: 0,
             swap_bytes: None,
@@ -241,7 +244,7 @@ impl Process {
             cpu_at_children_ns: NEVER,
             children_at_ns: 0,
             faults_at_lists: [0; 2],
-            anon_pages_at_lists: [None; 2],
+            anon_at_lists: [None; 2],
             lists_at_ns: [0; 2],
             faults_at_rollup: 0,
             anon_at_rollup_bytes: 0,
@@ -255,6 +258,8 @@ impl Process {
             io_file: None,
             status_file: None,
             queue: QueueWait::default(),
+            exit: None,
+            has_asked_exit: false,
         };
         process.waited_faults = process.stat.children_faults();
         match process.read_fast(scale, buffer) {

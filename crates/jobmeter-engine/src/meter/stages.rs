@@ -10,6 +10,7 @@ use crate::linux::sys;
 use crate::meter::exits::Exits;
 use crate::meter::node::NodeRole;
 use crate::meter::system_columns::SystemColumns;
+use std::collections::HashSet;
 
 /// When the run began and how ticks follow each other. All times are monotonic.
 pub(crate) struct RunClock {
@@ -45,6 +46,8 @@ impl RunClock {
 pub(crate) struct Changes {
     /// Members that somebody else has reaped.
     pub departed: Vec<i32>,
+    /// The same, to look them up.
+    departed_pids: HashSet<i32>,
     pub born: Vec<i32>,
     /// Processes that came or went since the last tick, seen or not.
     pub count: u64,
@@ -53,6 +56,18 @@ pub(crate) struct Changes {
 impl Changes {
     pub(crate) fn take_any(&mut self) -> bool {
         std::mem::take(&mut self.count) > 0
+    }
+
+    pub(crate) fn has_departed(&mut self, pid: i32) -> bool {
+        if self.departed_pids.len() != self.departed.len() {
+            self.departed_pids = self.departed.iter().copied().collect();
+        }
+        self.departed_pids.contains(&pid)
+    }
+
+    pub(crate) fn forget_departed(&mut self) {
+        self.departed.clear();
+        self.departed_pids.clear();
     }
 }
 

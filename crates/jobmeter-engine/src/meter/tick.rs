@@ -198,6 +198,7 @@ impl Meter {
         let is_full = depth != Depth::Usual || now_ns >= self.clock.full_at_ns + self.slow_period_ns();
         if is_full {
             self.clock.full_at_ns = now_ns;
+            self.begin_full_tick();
         }
         let is_still = depth == Depth::Usual && self.is_group_still(now_ns);
         let follower = &mut self.witnesses.follower;

@@ -16,6 +16,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Descriptors kept per process: statm and children; a third (stat) for parents.
 const FILES_PER_PROCESS: u64 = 2;
 
+/// With more descriptors than this no further ones are kept to tell how processes end: those that save reads come first.
+const MOST_WITH_EXITS: u64 = 96;
+
 /// Who has not run since is read again this often.
 const IDLE_PERIOD_NS: u64 = 10_000_000_000;
 
@@ -260,12 +263,19 @@ impl Tree {
                 breathe();
             }
             let is_turn = index % IDLE_ROUNDS == round;
-            if process.is_settled() && !is_turn && (is_still || process.is_idle()) {
+            let wants_exit = process.wants_exit();
+            if process.is_settled() && !is_turn && !wants_exit && (is_still || process.is_idle()) {
                 kept_files += process.kept_files();
                 continue;
             }
             let (cpu_before_ns, rss_before_bytes) = (process.cpu_ns, process.rss_bytes);
-            let mut presence = process.read_fast(scale, buffer);
+            let mut presence = if wants_exit {
+                let kept = self.kept_files.max(kept_files);
+                let may_be_kept = kept < MOST_WITH_EXITS && self.descriptors.allow(kept, 1);
+                process.read_and_follow_exit(may_be_kept, scale, buffer)
+            } else {
+                process.read_fast(scale, buffer)
+            };
             self.somebody_ran |= presence == Presence::Gone || process.cpu_ns != cpu_before_ns;
             self.has_moved |= process.rss_bytes != rss_before_bytes;
             // What the kernel changes by itself (swap) is looked at now and then.

@@ -36,7 +36,7 @@ impl OomWatch {
     /// Some time after the start: notes how often the killer struck before in the group that we are in, and in that of the
     /// main process where it has been moved to another one.
     pub(crate) fn begin(&mut self, own: &Membership, main: Pid) {
-        let elsewhere = Membership::read_elsewhere(Path::new("/"), &main.get().to_string());
+        let elsewhere = own.read_elsewhere(Path::new("/"), &main.get().to_string());
         let mut note = |groups: Membership| {
             if let Some(before) = groups.oom_kills() {
                 self.counted.push(Counted { groups, before });

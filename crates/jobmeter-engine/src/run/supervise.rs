@@ -23,14 +23,14 @@ use jobmeter_model::{VerdictKind, WarningKind};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Opening the first inherited perf clock of a machine can take 30 ms: jobs shorter than this do without.
-const CLOCK_AFTER_NS: u64 = 250_000_000;
+/// Shorter jobs do without an inherited perf clock, keep the memory of the start, and leave pipes of killed meters to others.
+const LATE_AFTER_NS: u64 = 250_000_000;
 
 /// Loading a command takes about this long; one that has ended by then had no children to report.
 const EXIT_RECORDS_AFTER_NS: u64 = 1_000_000;
 
-/// Memory of the start is given back only in jobs longer than this.
-const TRIM_AFTER_NS: u64 = 20_000_000;
+/// Jobs shorter than this do without what tells of the ends of others' children.
+const SETTLED_AFTER_NS: u64 = 20_000_000;
 
 /// A job under the meter.
 pub struct Supervisor<'job> {
@@ -50,10 +50,11 @@ pub struct Supervisor<'job> {
     membership: Membership,
     limits: Limits,
     oom: OomWatch,
-    wants_clock: bool,
+    /// Whether an inherited clock is wanted, until the job is late.
+    wants_clock: Option<bool>,
     /// `None` once they have been opened.
     exit_records_due_ns: Option<u64>,
-    has_trimmed: bool,
+    has_settled: bool,
     timeout: TimeoutState,
 }
 
@@ -120,7 +121,7 @@ impl<'job> Supervisor<'job> {
                 meter.open_exit_events();
             }
         }
-        let wants_clock = job.options.use_perf && group.is_none();
+        let wants_clock = Some(job.options.use_perf && group.is_none());
         let membership = Membership::read(Path::new("/"), "self");
         let oom = OomWatch::new(group.as_ref());
         let limits = job_limits(&membership);
@@ -144,7 +145,7 @@ impl<'job> Supervisor<'job> {
             oom,
             wants_clock,
             exit_records_due_ns: Some(started_ns + EXIT_RECORDS_AFTER_NS),
-            has_trimmed: false,
+            has_settled: false,
             timeout: TimeoutState::Waiting,
         })
     }
@@ -363,28 +364,28 @@ impl<'job> Supervisor<'job> {
 
     fn tick_if_due(&mut self) {
         let meter = &mut self.meter;
-        if !self.has_trimmed && meter.elapsed_ns() > TRIM_AFTER_NS {
-            self.has_trimmed = true;
-            // Shorter jobs do without it: processes that end in the first moments are reaped by us, or their exit code stays
-            // unknown.
+        if !self.has_settled && meter.elapsed_ns() > SETTLED_AFTER_NS {
+            self.has_settled = true;
+            // Processes that end in the first moments are reaped by us, or their exit code stays unknown.
             meter.open_exit_events();
             self.oom.begin(&self.membership, self.job.spawned.pid);
-            trim::give_back_code();
-            self.marks.iter().for_each(MarkReceiver::sweep);
         }
         meter.set_interval_ns(self.cadence.interval_ns());
         let ticked = self.cadence.run_if_due(|turn| meter.take_turn(turn));
-        if ticked && self.has_trimmed {
-            meter.open_maps_if_due();
+        if ticked && self.has_settled {
+            meter.open_maps_if_due(&mut self.wants_clock);
         }
-        if ticked && self.wants_clock && meter.elapsed_ns() > CLOCK_AFTER_NS {
-            self.wants_clock = false;
-            meter.open_inherited_clocks();
+        if let Some(wants_clock) = self.wants_clock.take_if(|_| ticked && meter.elapsed_ns() > LATE_AFTER_NS)
+        {
+            trim::give_back_code();
+            self.marks.iter().for_each(MarkReceiver::sweep);
+            if wants_clock {
+                meter.open_inherited_clocks();
+            }
         }
         if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
-            let already =
-                self.meter.out.sums.warnings.iter().any(|warning| warning.kind == WarningKind::Thinned);
-            if !already {
+            let mut warnings = self.meter.out.sums.warnings.iter();
+            if !warnings.any(|warning| warning.kind == WarningKind::Thinned) {
                 let text = format!(
                     "a tick over {} processes costs {}: ticks are taken every {} to stay light",
                     format_count(self.meter.process_count() as u64),

@@ -23,19 +23,26 @@ pub struct Membership {
     pub is_outside: bool,
     /// Mount points, where the walk upwards ends.
     mounts: Vec<PathBuf>,
+    /// As the kernel lists them.
+    listed: String,
 }
 
 impl Membership {
     /// Of `pid` (`self` works too) as seen under `root`.
     pub fn read(root: &Path, pid: &str) -> Membership {
-        let groups = groups_of(root, pid);
-        Membership::at_usual_places(&groups, root)
-            .unwrap_or_else(|| Membership::by_mounts(&groups, &mounts_of(root, pid), root))
+        Membership::listed(groups_of(root, pid), root, pid)
     }
 
-    /// Of `pid`, where it is in other groups than we are.
-    pub(crate) fn read_elsewhere(root: &Path, pid: &str) -> Option<Membership> {
-        (groups_of(root, pid) != groups_of(root, "self")).then(|| Membership::read(root, pid))
+    /// Of `pid`, where it is in other groups than these.
+    pub(crate) fn read_elsewhere(&self, root: &Path, pid: &str) -> Option<Membership> {
+        let groups = groups_of(root, pid);
+        (groups != self.listed).then(|| Membership::listed(groups, root, pid))
+    }
+
+    fn listed(groups: String, root: &Path, pid: &str) -> Membership {
+        let membership = Membership::at_usual_places(&groups, root)
+            .unwrap_or_else(|| Membership::by_mounts(&groups, &mounts_of(root, pid), root));
+        Membership { listed: groups, ..membership }
     }
 
     /// Where nearly every machine mounts them; `None` when one of the groups is not found there. The mount table

@@ -2,7 +2,9 @@
 
 use super::record::{self, MAX_RECORD, Parsed, Record, What};
 use super::shared_ring::SharedRing;
-use crate::linux::perf_event::{Attributes, FLAG_EXCLUDE_KERNEL, FLAG_INHERIT, SET_OUTPUT};
+use crate::linux::perf_event::{
+    Attributes, FLAG_EXCLUDE_KERNEL, FLAG_INHERIT, FLAG_INHERIT_STAT, SAMPLE_TIME, SET_OUTPUT,
+};
 use crate::linux::sys;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -12,7 +14,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 pub(super) enum Holds {
     /// Starts, names and ends of processes.
     Lives,
-    /// What they map. A ring of its own, so that a program which maps a lot does not push out the others.
+    /// What they map, from the beginning of each program on; of a job's processes alone also how many page faults each had at
+    /// its end. A ring of its own, so that a program which maps a lot does not push out the others.
     Maps,
 }
 
@@ -25,9 +28,16 @@ impl Holds {
         }
     }
 
-    /// With mmap records the kernel sends those of tasks unasked.
-    fn is_wanted(self, record: &Record) -> bool {
-        matches!(record.what, What::Mapped(_)) == (self == Holds::Maps)
+    /// What the ring is for: with mmap records the kernel sends those of tasks unasked.
+    fn pick(self, record: Record) -> Option<Record> {
+        match (self, record.what) {
+            (Holds::Maps, What::Mapped(_) | What::Counted { .. }) => Some(record),
+            (Holds::Maps, What::Named { by_exec: true, .. }) => {
+                Some(Record { what: What::NewImage, ..record })
+            }
+            (Holds::Lives, What::Mapped(_)) | (Holds::Maps, _) => None,
+            (Holds::Lives, _) => Some(record),
+        }
     }
 
     /// The largest record; a path can be long.
@@ -39,11 +49,11 @@ impl Holds {
     }
 
     /// Exclude kernel and hypervisor, so that no privilege is asked for; wake up by watermark; the time on every record; our
-    /// own choice of clock. Then comm and task records and comm_exec, or mmap with data and in its second form.
+    /// own choice of clock. Then comm and comm_exec, and task records or mmap with data and in its second form.
     fn flags(self) -> u64 {
-        let common = FLAG_EXCLUDE_KERNEL | 1 << 6 | 1 << 14 | 1 << 18 | 1 << 25;
+        let common = FLAG_EXCLUDE_KERNEL | 1 << 6 | 1 << 9 | 1 << 14 | 1 << 18 | 1 << 24 | 1 << 25;
         match self {
-            Holds::Lives => common | 1 << 9 | 1 << 13 | 1 << 24,
+            Holds::Lives => common | 1 << 13,
             Holds::Maps => common | 1 << 8 | 1 << 17 | 1 << 23,
         }
     }
@@ -52,8 +62,12 @@ impl Holds {
 impl Holds {
     fn open_event(self, pid: Option<i32>, cpu: i32) -> io::Result<OwnedFd> {
         let page_bytes = sys::sysconf(libc::_SC_PAGESIZE) as usize;
-        let flags = if pid.is_some() { self.flags() | FLAG_INHERIT } else { self.flags() };
-        let mut attributes = Attributes::software(SW_DUMMY, flags);
+        let (counts, flags) = match (pid, self) {
+            (None, _) => (SW_DUMMY, self.flags()),
+            (Some(_), Holds::Lives) => (SW_DUMMY, self.flags() | FLAG_INHERIT),
+            (Some(_), Holds::Maps) => (SW_MINOR_FAULTS, self.flags() | FLAG_INHERIT | FLAG_INHERIT_STAT),
+        };
+        let mut attributes = Attributes::software(counts, flags);
         attributes.sample_type = SAMPLE_TIME;
         attributes.wakeup_watermark = (self.data_pages() * page_bytes / 2) as u32;
         attributes.clock = libc::CLOCK_MONOTONIC;
@@ -61,9 +75,10 @@ impl Holds {
     }
 }
 
+const SW_MINOR_FAULTS: u64 = 5;
+
 /// Counts nothing; it only carries the records.
 const SW_DUMMY: u64 = 9;
-const SAMPLE_TIME: u64 = 1 << 2;
 
 pub(super) struct CpuRing {
     ring: SharedRing,
@@ -96,9 +111,9 @@ impl CpuRing {
         let mut lost = 0;
         let holds = self.holds;
         let may_miss = self.ring.drain(holds.longest_record_bytes(), |bytes| match record::parse(bytes) {
-            Parsed::Record(record) if holds.is_wanted(&record) => out.push(record),
+            Parsed::Record(record) => out.extend(holds.pick(record)),
             Parsed::Lost(count) => lost += count,
-            Parsed::Record(_) | Parsed::Other => {}
+            Parsed::Other => {}
         });
         if may_miss { lost.max(1) } else { lost }
     }

@@ -4,7 +4,7 @@
 use super::record::{FileId, Mapping};
 use super::touched::Touched;
 use crate::linux::sys;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The smallest part of a file that has all that was mapped of it.
@@ -40,6 +40,8 @@ pub(super) struct MappedFiles {
     page_bytes: u64,
     /// A process lived in this interval whose files are not known.
     has_unknown: bool,
+    /// Processes whose mappings were read before the record of their fork was.
+    listed: HashSet<i32>,
 }
 
 impl MappedFiles {
@@ -54,17 +56,30 @@ impl MappedFiles {
         self.of_process.insert(pid, FilesOfProcess::default());
     }
 
+    /// What a process has mapped is read now, and the record of its fork may come later, where it `is_unannounced`. What was
+    /// mapped before is not known.
+    pub(super) fn list(&mut self, pid: i32, is_unannounced: bool) {
+        self.exec(pid);
+        if is_unannounced {
+            self.listed.insert(pid);
+        }
+    }
+
     pub(super) fn fork(&mut self, pid: i32, parent_pid: i32) {
+        let listed = if self.listed.remove(&pid) { self.of_process.remove(&pid) } else { None };
         self.leave(pid);
         match self.of_process.get(&parent_pid).cloned() {
-            Some(files) => {
+            Some(mut files) => {
+                if let Some(listed) = listed {
+                    Arc::make_mut(&mut files).extend(listed.iter());
+                }
                 self.of_process.insert(pid, files);
             }
             None => self.has_unknown = true,
         }
     }
 
-    /// It has become another program: what it had mapped is gone, and known from here on.
+    /// It becomes another program, of which nothing is mapped yet: what it had mapped is gone, and known from here on.
     pub(super) fn exec(&mut self, pid: i32) {
         self.has_unknown |= !self.of_process.contains_key(&pid);
         self.begin(pid);
@@ -78,6 +93,7 @@ impl MappedFiles {
     }
 
     fn leave(&mut self, pid: i32) {
+        self.listed.remove(&pid);
         if let Some(files) = self.of_process.remove(&pid) {
             self.note_all(&files);
         }
@@ -202,6 +218,26 @@ mod tests {
         files.map(1, &part_of(7, 0, 3));
         assert_eq!(take(&mut files, &[1]), Some(103), "both programs ran in it");
         assert_eq!(take(&mut files, &[1]), Some(3));
+    }
+
+    /// A process that was born while the mappings of all were read: the record of its fork comes later.
+    #[test]
+    fn what_was_read_before_the_fork_was_told_stays() {
+        let mut files = files_of(&[1]);
+        files.map(1, &part_of(5, 0, 100));
+        files.list(2, true);
+        files.map(2, &part_of(6, 0, 40));
+        files.fork(2, 1);
+        assert_eq!(files.bytes_of(2, None), Some(140));
+        assert_eq!(take(&mut files, &[1, 2]), None, "what was mapped before is not known");
+        assert_eq!(take(&mut files, &[1, 2]), Some(140));
+        files.fork(2, 1);
+        assert_eq!(files.bytes_of(2, None), Some(100), "another one with the same pid");
+        files.list(3, true);
+        files.map(3, &part_of(6, 0, 40));
+        files.end(3);
+        files.fork(3, 1);
+        assert_eq!(files.bytes_of(3, None), Some(100), "one that came after it");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! how far the count of processes can be trusted.
 
 mod attached;
+mod held;
 mod known;
 mod mapped;
 
@@ -149,7 +150,7 @@ impl Meter {
 
     /// The descriptor was readable.
     pub(crate) fn wake_by_events(&mut self) {
-        let Some(follower) = &self.witnesses.follower else { return };
+        let Some(follower) = &mut self.witnesses.follower else { return };
         follower.ring.consume_wake();
         match follower.ring.is_fed() {
             true => self.witnesses.exits.drain_soon(sys::monotonic_ns()),
@@ -173,7 +174,7 @@ impl Meter {
         }
         let mut batch = std::mem::take(&mut follower.batch);
         let horizon_ns = follower.ring.take(is_last, &mut batch);
-        follower.maps.note_records(batch.len());
+        follower.maps.note_records(&batch);
         let mut looks_left = MAX_LOOKS;
         for record in batch.drain(..) {
             let tree = &self.tree;
@@ -359,16 +360,27 @@ impl Meter {
     pub(crate) fn part_from(&mut self, pid: i32, now_ns: u64) -> CopyLife {
         let is_main = pid == self.main_pid();
         let Some(follower) = self.witnesses.follower.as_mut() else { return CopyLife::default() };
+        if follower.ring.is_fed() && follower.lives.get(pid).is_some_and(|life| life.end_ns.is_none()) {
+            // Its end is in the socket.
+            self.witnesses.exits.collect(sys::monotonic_ns());
+            self.witnesses.exits.feed(&mut follower.ring);
+        }
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
-        let Some(life) = follower.lives.let_go(pid, now_ns) else { return CopyLife::default() };
+        let waiting_faults = follower.ring.waiting_faults(pid);
+        let has_forked = follower.ring.has_waiting_fork_by(pid);
+        let is_complete = follower.is_complete();
+        let Some(mut life) = follower.lives.let_go(pid, now_ns) else { return CopyLife::default() };
+        life.counted_faults += waiting_faults;
         if is_main {
             follower.main_programs = Some(life.programs);
         }
         let end_ns = life.end_ns.or(waiting_ns);
+        // Where its end is recorded, so is every fork before.
+        let is_leaf = end_ns.is_some() && is_complete && !life.has_forked && !has_forked;
         if let Some(end_ns) = end_ns {
             follower.lives.pass_member(pid, &life, end_ns);
         }
-        CopyLife { fork_ns: life.fork_ns, end_ns }
+        CopyLife { fork_ns: life.fork_ns, end_ns, is_leaf }
     }
 
     /// Keeps the usage of an orphan that we reaped and that no tick had sampled.

@@ -25,6 +25,8 @@ pub(super) struct Life {
     pub(super) exec_ns: Option<u64>,
     /// Programs that it has run since it was forked.
     pub(super) programs: u32,
+    /// Page faults that its threads which have ended took in their own code, as far as that was counted.
+    pub(super) counted_faults: u64,
 }
 
 impl Life {
@@ -61,6 +63,27 @@ pub(crate) struct Passed {
     pub(crate) end_ns: u64,
     /// Who forked it; 0 where only the number is known.
     pub(crate) parent_pid: i32,
+    /// When it last became another program.
+    pub(crate) exec_ns: Option<u64>,
+    /// Page faults that it took in its own code, at least.
+    pub(crate) counted_faults: u64,
+}
+
+impl Passed {
+    fn of(pid: i32, life: &Life, end_ns: u64) -> Passed {
+        Passed {
+            pid,
+            fork_ns: life.fork_ns.unwrap_or_default(),
+            end_ns,
+            parent_pid: life.parent_pid,
+            exec_ns: life.exec_ns,
+            counted_faults: life.counted_faults,
+        }
+    }
+
+    /// One of which only the number is known.
+    const UNKNOWN: Passed =
+        Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX, parent_pid: 0, exec_ns: None, counted_faults: 0 };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +123,9 @@ pub(super) struct Lives {
 /// A process that lives this long and runs no program is no child of vfork.
 const LONGEST_VFORK_NS: u64 = 1_000_000;
 
+/// No page fault takes less.
+const SHORTEST_FAULT_NS: u64 = 100;
+
 /// The name of a program that ended before it was read.
 const UNKNOWN_NAME: [u8; 16] = *b"?\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
@@ -135,6 +161,7 @@ impl Lives {
             start_ticks: 0,
             exec_ns: None,
             programs: 0,
+            counted_faults: 0,
         };
         self.by_pid.insert(pid, life);
     }
@@ -162,6 +189,15 @@ impl Lives {
 
     pub(super) fn pids(&self) -> Vec<i32> {
         self.by_pid.keys().copied().collect()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.by_pid.len()
+    }
+
+    /// All who are known, those that ended and have not left the tree among them.
+    pub(super) fn all(&self) -> impl Iterator<Item = Passed> {
+        self.by_pid.iter().map(|(pid, life)| Passed::of(*pid, life, life.end_ns.unwrap_or(u64::MAX)))
     }
 
     pub(super) fn unrecorded(&self) -> impl Iterator<Item = (i32, Life)> {
@@ -207,15 +243,31 @@ impl Lives {
                 }
                 None
             }
+            What::Counted { faults } => {
+                let life = self.by_pid.get_mut(&pid)?;
+                let lived_ns = t_ns.saturating_sub(life.fork_ns?);
+                // The kernel hands counts on between tasks; one that is none of faults is left out.
+                if faults <= lived_ns / SHORTEST_FAULT_NS {
+                    life.counted_faults += faults;
+                }
+                None
+            }
             What::Fork { parent_pid } if pid == tid => self.fork(pid, parent_pid, t_ns),
             What::Fork { .. } => {
                 self.known(pid)?.threads += 1;
                 self.thread_births += 1;
                 None
             }
+            What::NewImage => {
+                if self.by_pid.contains_key(&pid)
+                    && let Some(files) = &mut self.files
+                {
+                    files.exec(pid);
+                }
+                None
+            }
             What::Named { .. } | What::Exec if pid != tid => None,
             What::Exec => {
-                self.exec_files(pid);
                 let life = self.known(pid)?;
                 life.note_exec(t_ns);
                 if !life.is_recorded {
@@ -224,9 +276,6 @@ impl Lives {
                 None
             }
             What::Named { name, by_exec } => {
-                if by_exec {
-                    self.exec_files(pid);
-                }
                 let life = self.known(pid)?;
                 if by_exec {
                     life.note_exec(t_ns);
@@ -253,14 +302,6 @@ impl Lives {
                 self.pass(pid, &life, t_ns);
                 Some(Change::UnsampledEnded { pid })
             }
-        }
-    }
-
-    fn exec_files(&mut self, pid: i32) {
-        if self.by_pid.contains_key(&pid)
-            && let Some(files) = &mut self.files
-        {
-            files.exec(pid);
         }
     }
 
@@ -314,8 +355,7 @@ impl Lives {
 
     /// A process is gone that a tick cannot show. Where its fork was not recorded it counts as having lived all the time.
     fn pass(&mut self, pid: i32, life: &Life, end_ns: u64) {
-        let fork_ns = life.fork_ns.unwrap_or_default();
-        self.passed.push(Passed { pid, fork_ns, end_ns, parent_pid: life.parent_pid });
+        self.passed.push(Passed::of(pid, life, end_ns));
         if self.passed.len() >= MAX_PASSED {
             self.folded += most_together(&self.passed);
             self.passed.clear();
@@ -333,14 +373,8 @@ impl Lives {
     /// found them yet.
     pub(super) fn take_passed(&mut self, now_ns: u64) -> Vec<Passed> {
         let unsampled = self.by_pid.iter().filter(|(_, life)| !life.is_recorded && life.end_ns.is_none());
-        let unsampled = unsampled.map(|(pid, life)| Passed {
-            pid: *pid,
-            fork_ns: life.fork_ns.unwrap_or_default(),
-            end_ns: u64::MAX,
-            parent_pid: life.parent_pid,
-        });
-        let unknown = Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX, parent_pid: 0 };
-        let folded = std::iter::repeat_n(unknown, std::mem::take(&mut self.folded) as usize);
+        let unsampled = unsampled.map(|(pid, life)| Passed::of(*pid, life, u64::MAX));
+        let folded = std::iter::repeat_n(Passed::UNKNOWN, std::mem::take(&mut self.folded) as usize);
         self.taken_until_ns = now_ns;
         self.passed.drain(..).chain(unsampled).chain(folded).collect()
     }

@@ -27,6 +27,11 @@ fn exec(t_ns: u64, pid: i32, name: &str) -> Record {
     Record { t_ns, pid, tid: pid, what: What::Named { name: named(name), by_exec: true } }
 }
 
+/// It becomes a program, by the ring of mappings: another one than that of names.
+fn new_image(t_ns: u64, pid: i32) -> Record {
+    Record { t_ns, pid, tid: pid, what: What::NewImage }
+}
+
 fn exit(t_ns: u64, pid: i32, tid: i32) -> Record {
     Record { t_ns, pid, tid, what: What::Exit }
 }
@@ -199,10 +204,14 @@ fn what_processes_map_is_followed_from_their_exec() {
     };
     let mut lives = lives(false);
     lives.files = Some(MappedFiles::new());
-    changes(&mut lives, &[exec(1, MAIN, "make"), map(2, MAIN, 5, 100), map(2, 999, 9, 1 << 40)], &[MAIN]);
+    changes(&mut lives, &[new_image(1, MAIN), map(2, MAIN, 5, 100), map(2, 999, 9, 1 << 40)], &[MAIN]);
     assert_eq!(lives.take_mapped_bytes(None), None, "what main had before its exec is not known");
-    let child = [fork(3, 11, MAIN), exec(4, 11, "cc"), map(5, 11, 5, 100), map(6, 11, 6, 40)];
+    let child = [fork(3, 11, MAIN), new_image(4, 11), map(5, 11, 5, 100), map(6, 11, 6, 40)];
     changes(&mut lives, &child, &[MAIN]);
+    assert_eq!(lives.take_mapped_bytes(None), Some(140));
+    // Other sources tell of the same exec when some of the program is mapped already.
+    let late = [exec(7, 11, "cc"), Record { what: What::Exec, ..exec(8, 11, "cc") }];
+    changes(&mut lives, &late, &[MAIN]);
     assert_eq!(lives.take_mapped_bytes(None), Some(140));
     changes(&mut lives, &[exit(40_000, 11, 11)], &[MAIN]);
     assert_eq!(lives.take_mapped_bytes(None), Some(140), "it ended in this interval");
@@ -217,7 +226,7 @@ fn what_processes_map_is_followed_from_their_exec() {
 fn a_process_without_a_record_of_its_fork_has_the_files_of_its_parent() {
     let mut lives = lives(false);
     lives.files = Some(MappedFiles::new());
-    changes(&mut lives, &[exec(1, MAIN, "sh")], &[MAIN]);
+    changes(&mut lives, &[new_image(1, MAIN)], &[MAIN]);
     lives.take_mapped_bytes(None);
     lives.begin(12, None, MAIN, named("sh"), true);
     assert_eq!(lives.take_mapped_bytes(None), Some(0));

@@ -23,12 +23,17 @@ impl MapRing {
         cpus.ok().map(|cpus| MapRing { cpus })
     }
 
-    /// Of all `pids` and what they will fork, where that is allowed.
+    /// Of all `pids` and what they will fork, where that is allowed. Those that have ended meanwhile are left out.
     pub(super) fn open_tree(online: &[i32], pids: &[i32]) -> Option<MapRing> {
-        let (first, others) = pids.split_first()?;
-        let mut maps = MapRing::open(online, Some(*first))?;
-        for cpu in &mut maps.cpus {
-            others.iter().try_for_each(|pid| cpu.add(*pid)).ok()?;
+        let mut pids = pids.iter();
+        let mut maps = pids.find_map(|pid| MapRing::open(online, Some(*pid)))?;
+        for pid in pids {
+            for cpu in &mut maps.cpus {
+                match cpu.add(*pid) {
+                    Err(error) if error.raw_os_error() != Some(libc::ESRCH) => return None,
+                    _ => {}
+                }
+            }
         }
         Some(maps)
     }

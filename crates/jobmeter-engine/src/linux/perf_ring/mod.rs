@@ -5,6 +5,7 @@
 //! to open.
 
 mod cpu_ring;
+mod fault_ring;
 mod files;
 mod follow;
 mod lives;
@@ -17,6 +18,7 @@ mod touched;
 
 use crate::linux::sys;
 use cpu_ring::{CpuRing, Holds};
+use fault_ring::FaultRing;
 use map_ring::MapRing;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -34,11 +36,14 @@ const MAX_CPUS: usize = 128;
 /// Each event that a process inherits makes its fork and exit 3 µs longer, of 170: unasked there are only so many, and the kernel
 /// opens one for each process and CPU.
 const MOST_LATE_CPUS: usize = 4;
-const MOST_LATE_PIDS: usize = 8;
+const MOST_LATE_PIDS: usize = 24;
 
 /// The kernel stamps a record a moment before it can be read. Younger records wait for the next time, so that
 /// those of all CPUs are taken in the order of their times.
 const SETTLING_NS: u64 = 100_000;
+
+/// Marks the rings of mappings among those that wake.
+const OF_MAPS: u64 = 1;
 
 pub struct PerfRing {
     cpus: Vec<CpuRing>,
@@ -48,6 +53,8 @@ pub struct PerfRing {
     maps: Option<MapRing>,
     /// Which pages of files are touched, where that is followed.
     touches: Option<TouchRing>,
+    /// When page faults happen, where that is followed.
+    faults: Option<FaultRing>,
     /// Records that are younger than the last horizon.
     waiting: Vec<Record>,
     pub(crate) lost: u64,
@@ -55,6 +62,8 @@ pub struct PerfRing {
     pub(crate) is_of_tree: bool,
     /// Another source feeds it; this is that one's descriptor.
     fed_by: Option<RawFd>,
+    /// A ring of mappings has woken us, and does not again before it is listened to again.
+    has_map_slept: bool,
 }
 
 impl PerfRing {
@@ -97,10 +106,12 @@ impl PerfRing {
             wake,
             maps,
             touches: None,
+            faults: None,
             waiting: Vec::new(),
             lost: 0,
             is_of_tree,
             fed_by: None,
+            has_map_slept: false,
         })
     }
 
@@ -114,10 +125,12 @@ impl PerfRing {
             wake,
             maps: None,
             touches: None,
+            faults: None,
             waiting: Vec::new(),
             lost: 0,
             is_of_tree: false,
             fed_by: Some(source),
+            has_map_slept: false,
         };
         ring.arm(libc::EPOLL_CTL_ADD)?;
         Ok(ring)
@@ -149,6 +162,11 @@ impl PerfRing {
         let waiting = &mut self.waiting;
         self.maps.take_if(|maps| !maps.drain(waiting));
         self.collect_touches();
+        self.collect_faults();
+    }
+
+    fn collect_faults(&mut self) {
+        self.faults.take_if(|faults| !faults.drain());
     }
 
     fn collect_touches(&mut self) {
@@ -172,16 +190,29 @@ impl PerfRing {
             }
             true => None,
         };
-        self.maps = maps.filter(|maps| maps.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
+        let is_fed = self.is_fed();
+        let wake =
+            |fd| if is_fed { self.wake_once_by(libc::EPOLL_CTL_ADD, fd) } else { wake_by(&self.wake, fd) };
+        self.maps = maps.filter(|maps| maps.fds().all(|fd| wake(fd).is_ok()));
         self.has_maps()
     }
 
     /// From now on the pages of files that are touched are recorded too; returns the place for those that were touched before,
     /// where the kernel tells them.
-    fn open_touches(&mut self) -> Option<&mut TouchedFiles> {
+    fn open_touches(&mut self) -> Option<()> {
         let touches = TouchRing::open(crate::linux::cpus::online()).ok();
         self.touches = touches.filter(|touches| touches.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
+        self.touches.as_ref().map(|_| ())
+    }
+
+    fn touches_mut(&mut self) -> Option<&mut TouchedFiles> {
         self.touches.as_mut().map(TouchRing::files_mut)
+    }
+
+    /// From now on the times of page faults are recorded too, where the user may.
+    fn open_faults(&mut self) {
+        let faults = FaultRing::open(crate::linux::cpus::online()).ok();
+        self.faults = faults.filter(|faults| faults.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
     }
 
     /// Whether every mapping of a file is recorded.
@@ -217,6 +248,20 @@ impl PerfRing {
         self.waiting.iter().rev().find(is_fork).map(|record| record.t_ns)
     }
 
+    /// Whether `pid` has forked according to the records that wait.
+    fn has_waiting_fork_by(&self, pid: i32) -> bool {
+        let is_fork = |record: &Record| matches!(record.what, What::Fork { parent_pid } if parent_pid == pid);
+        self.waiting.iter().any(|record| is_fork(record) && record.pid == record.tid)
+    }
+
+    /// What threads of `pid` that have ended counted, among the records that wait.
+    fn waiting_faults(&mut self, pid: i32) -> u64 {
+        let waiting = &mut self.waiting;
+        self.maps.take_if(|maps| !maps.drain(waiting));
+        let of_pid = self.waiting.iter().filter(|record| record.pid == pid);
+        of_pid.map(|record| if let What::Counted { faults } = record.what { faults } else { 0 }).sum()
+    }
+
     /// The end of `pid` among the records that wait.
     fn waiting_exit_ns(&self, pid: i32) -> Option<u64> {
         let mut ends = self.waiting.iter().rev();
@@ -224,16 +269,37 @@ impl PerfRing {
     }
 
     /// The source was drained: it is listened to again.
-    pub(crate) fn listen_again(&self) {
+    pub(crate) fn listen_again(&mut self) {
         // Without it the next tick drains.
         drop(self.arm(libc::EPOLL_CTL_MOD));
+        if std::mem::take(&mut self.has_map_slept) {
+            let fds = self.maps.iter().flat_map(MapRing::fds);
+            fds.for_each(|fd| drop(self.wake_once_by(libc::EPOLL_CTL_MOD, fd)));
+        }
+    }
+
+    /// Makes us wake once when the ring of `source` is half full. An inherited event wakes whoever listens at the end of each process
+    /// too, which would be a wake-up for every compiler below `make`.
+    fn wake_once_by(&self, how: libc::c_int, source: RawFd) -> io::Result<()> {
+        let events = (libc::EPOLLIN | libc::EPOLLONESHOT) as u32;
+        let mut interest = libc::epoll_event { events, u64: OF_MAPS };
+        // SAFETY: `interest` outlives the call.
+        sys::check(unsafe { libc::epoll_ctl(self.wake.as_raw_fd(), how, source, &raw mut interest) })?;
+        Ok(())
     }
 
     /// After a wake-up: makes ready for the next.
-    fn consume_wake(&self) {
+    fn consume_wake(&mut self) {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 8];
-        // SAFETY: the kernel fills at most eight entries; it does not wait.
-        while unsafe { libc::epoll_wait(self.wake.as_raw_fd(), events.as_mut_ptr(), 8, 0) } == 8 {}
+        loop {
+            // SAFETY: the kernel fills at most eight entries; it does not wait.
+            let count = unsafe { libc::epoll_wait(self.wake.as_raw_fd(), events.as_mut_ptr(), 8, 0) };
+            let woken = events.iter().take(count.max(0) as usize);
+            self.has_map_slept |= woken.into_iter().any(|event| event.u64 == OF_MAPS);
+            if count < 8 {
+                return;
+            }
+        }
     }
 }
 

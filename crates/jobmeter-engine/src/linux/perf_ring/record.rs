@@ -1,4 +1,4 @@
-//! One record of the kernel's ring: a process or thread that began, was renamed, mapped a file, or ended.
+//! One record of the kernel's ring: a process or thread that began, was renamed, mapped a file, or ended; and what it had counted.
 
 /// What is looked at of a record: all of it, or where a path makes it longer the beginning and the time at its end.
 pub(super) const MAX_RECORD: usize = 128;
@@ -7,6 +7,7 @@ const LOST: u32 = 2;
 const COMM: u32 = 3;
 const EXIT: u32 = 4;
 const FORK: u32 = 7;
+const READ: u32 = 8;
 const MMAP2: u32 = 10;
 
 /// In the header's `misc`, the half word behind the kind.
@@ -28,10 +29,14 @@ pub(crate) enum What {
     Fork { parent_pid: i32 },
     /// By exec or prctl. At most 15 bytes of anything, NUL-padded.
     Named { name: [u8; 16], by_exec: bool },
-    /// By exec, and the name is not known.
+    /// By exec, and the name is not known. Told when the program is mapped.
     Exec,
+    /// It becomes another program, of which it has mapped nothing yet.
+    NewImage,
     /// A part of a file, or of memory that processes share.
     Mapped(Mapping),
+    /// Page faults of one thread in its own code, when it ends.
+    Counted { faults: u64 },
     /// Of one thread.
     Exit,
 }
@@ -68,6 +73,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         LOST => return u64_at(bytes, 16).map_or(Parsed::Other, Parsed::Lost),
         FORK | EXIT => task(bytes, time_at, kind == FORK),
         COMM => named(bytes, time_at),
+        READ => counted(bytes, time_at),
         MMAP2 => mapped(bytes, time_at),
         _ => None,
     };
@@ -79,6 +85,13 @@ fn task(bytes: &[u8], time_at: usize, is_fork: bool) -> Option<Record> {
     let [pid, parent_pid, tid] = [8, 12, 16].map(|at| u32_at(bytes, at).map(|value| value as i32));
     let what = if is_fork { What::Fork { parent_pid: parent_pid? } } else { What::Exit };
     Some(Record { t_ns: u64_at(bytes, time_at)?, pid: pid?, tid: tid?, what })
+}
+
+/// Header 8 bytes; pid, tid; the count; the time.
+fn counted(bytes: &[u8], time_at: usize) -> Option<Record> {
+    let (pid, tid) = (u32_at(bytes, 8)? as i32, u32_at(bytes, 12)? as i32);
+    let what = What::Counted { faults: u64_at(bytes.get(..time_at)?, 16)? };
+    Some(Record { t_ns: u64_at(bytes, time_at)?, pid, tid, what })
 }
 
 /// Header 8 bytes; pid, tid; the name, padded to a multiple of eight; the time.
@@ -153,7 +166,10 @@ mod tests {
         let mut without_file = map;
         without_file[10] = 0;
         assert_eq!(parse(&bytes(MMAP2, &without_file, &[104])), Parsed::Other);
-        for whole in [fork, exit, comm, mapped] {
+        let counted = bytes(READ, &[12, 13], &[4711, 105]);
+        let what = What::Counted { faults: 4711 };
+        assert_eq!(parse(&counted), Parsed::Record(Record { t_ns: 105, pid: 12, tid: 13, what }));
+        for whole in [fork, exit, comm, mapped, counted] {
             for length in 0..whole.len() {
                 parse(&whole[..length]);
             }

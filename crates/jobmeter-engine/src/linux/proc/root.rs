@@ -18,6 +18,11 @@ impl ProcRoot {
     /// `/proc`.
     pub const KERNEL: ProcRoot = ProcRoot { folder: None };
 
+    /// Whether its processes are those of the kernel that we run on.
+    pub(crate) fn is_kernels(self) -> bool {
+        self.folder.is_none()
+    }
+
     /// Another folder. It stays open until the program ends, so that the handle can be copied into every process.
     pub fn at(folder: &Path) -> io::Result<ProcRoot> {
         let path = CString::new(folder.as_os_str().as_encoded_bytes())?;

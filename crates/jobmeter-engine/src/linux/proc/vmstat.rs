@@ -17,6 +17,8 @@ pub(crate) struct Pages {
     pub huge_file: u64,
     /// Processes that the OOM killer has ended since boot, in whatever group.
     pub oom_kills: Option<u64>,
+    /// Page faults since boot, those that the kernel takes for a process included.
+    pub faults: Option<u64>,
 }
 
 fn parse(text: &[u8]) -> Pages {
@@ -28,6 +30,8 @@ fn parse(text: &[u8]) -> Pages {
             pages.huge_file += value(b"thp_file_mapped ");
         } else if line.starts_with(b"oom_kill ") {
             pages.oom_kills = keyed(line, b"oom_kill ");
+        } else if line.starts_with(b"pgfault ") {
+            pages.faults = keyed(line, b"pgfault ");
         } else if line.starts_with(b"nr_mapped") {
             pages.mapped = keyed(line, b"nr_mapped ");
         }
@@ -61,8 +65,14 @@ mod tests {
 
     #[test]
     fn the_lines_that_matter() {
-        let text = b"nr_free_pages 798000\nnr_mapped 5120\nthp_fault_alloc 111\nthp_fault_fallback 7\nthp_collapse_alloc 4\nthp_file_alloc 1\nthp_file_mapped 4255\noom_kill 3\nswap_ra 0\n";
-        let pages = Pages { mapped: Some(5120), huge_anon: 115, huge_file: 4255, oom_kills: Some(3) };
+        let text = b"nr_free_pages 798000\nnr_mapped 5120\npgfault 77\npgmajfault 7\nthp_fault_alloc 111\nthp_fault_fallback 7\nthp_collapse_alloc 4\nthp_file_alloc 1\nthp_file_mapped 4255\noom_kill 3\nswap_ra 0\n";
+        let pages = Pages {
+            mapped: Some(5120),
+            huge_anon: 115,
+            huge_file: 4255,
+            oom_kills: Some(3),
+            faults: Some(77),
+        };
         assert_eq!(parse(text), pages);
         assert_eq!(parse(b""), Pages::default());
     }

@@ -1,14 +1,22 @@
 //! Puts together what is known of the time between two full ticks.
 
 use super::MachinePages;
+use super::departed::of_pid;
 use super::parents::CopyLife;
 use super::unread::LateMark;
 use crate::account::ended::LastReadings;
-use crate::account::parts::{Parts, is_loose};
+use crate::account::growth::Growth;
+use crate::account::parts::{Parts, anon_by_faults_bytes, is_loose};
 use crate::account::peaks::{Ended, Interval, Living};
 use crate::linux::perf_ring::Passed;
 use crate::meter::Meter;
 use crate::meter::process::Process;
+
+/// With more processes than this between two full ticks it is not asked until when each was held: each costs a look-up.
+const MOST_HELD: usize = 2048;
+
+/// A child of vfork touches a few pages that are its parent's, and stay when it has become a program.
+const FAULTS_FOR_PARENT: u64 = 16;
 
 impl Meter {
     /// When a process was born that lives, has forked nobody, and counts from then on alone.
@@ -24,6 +32,17 @@ impl Meter {
         (self.newborn_at_ns(pid).unwrap_or(0), end_ns.unwrap_or(u64::MAX))
     }
 
+    /// Page faults of the machine since before the last full tick; it has taken `all` by now.
+    fn machine_faults(&self, all: Option<u64>) -> Option<u64> {
+        Some(all?.saturating_sub(self.bounds.faults_before?.faults))
+    }
+
+    /// Page faults of the parent of a copy that became no program.
+    fn parent_faults_of(&self, life: &Passed) -> u64 {
+        let parent = self.tree.get(life.parent_pid).filter(|_| life.exec_ns.is_none());
+        parent.map_or(0, Process::faults_since_full)
+    }
+
     pub(super) fn interval(&mut self, now_ns: u64, passed: &[Passed]) -> Interval {
         let discards = self.doubts.may_discard && !self.events_are_complete();
         let has_hole = self.counters.ledger.has_hole || discards;
@@ -32,7 +51,8 @@ impl Meter {
         let ended_total = self.ended_faults_total();
         let ended_since = ended_total.saturating_sub(self.bounds.ended_faults);
         self.bounds.ended_faults = self.bounds.ended_faults.max(ended_total);
-        let known_faults: u64 = self.bounds.departed.iter().map(|gone| gone.faults).sum();
+        let known = self.bounds.departed.iter().map(|gone| gone.final_faults.unwrap_or(gone.faults));
+        let known_faults: u64 = known.sum::<u64>() + self.faults_of_unseen_reaped(passed);
         // One process alone is bounded by its mark: the machine need not be asked.
         let is_alone = matches!(&self.tree.processes[..], [only] if !only.has_given_memory_back() && !only.has_lost_leader())
             && passed.is_empty()
@@ -47,11 +67,13 @@ impl Meter {
         };
         let page_bytes = self.tree.scale.page_bytes;
         let has_unknown = ended_since > known_faults;
+        let timed_faults = self.witnesses.follower.as_mut().and_then(|follower| follower.timed_faults());
         let machine = if (is_alone || is_over) && !has_unknown {
             MachinePages::UNKNOWN
         } else {
-            self.bounds.read_pages(page_bytes)
+            self.bounds.take_pages(page_bytes)
         };
+        let faults = self.faults_by_time(machine.faults, timed_faults);
         let files_bytes = self.take_files_bytes(now_ns, machine.huge_file_bytes);
         let late_marks = self.read_late_marks(now_ns);
         let mut interval = Interval {
@@ -59,6 +81,7 @@ impl Meter {
             mapped_bytes: machine.mapped_bytes,
             files_bytes,
             ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
+            machine_faults: self.machine_faults(machine.faults),
             has_unlisted: !self.events_are_complete(),
             has_unwaited,
             ..Interval::default()
@@ -77,13 +100,17 @@ impl Meter {
             self.take_member(at, living, &late_marks, passed, &mut interval);
         }
         for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
-            if !passed.iter().any(|life| life.pid == gone.pid) {
+            if of_pid(passed, gone.pid).is_empty() {
                 interval.push_ended(0, u64::MAX, gone.is_main, gone.readings);
             }
         }
+        // Exit records tell until when a parent counts for its copies. Without them, so long as a copy can have its memory.
+        let is_told = self.bounds.has_exit_records() || passed.len() > MOST_HELD;
+        let follower = self.witnesses.follower.as_ref().filter(|_| !is_told);
+        let held = follower.map(|follower| follower.held_until_ns(passed));
         let mut lived = Vec::with_capacity(passed.len());
         for life in passed {
-            let gone = self.bounds.departed.iter().find(|gone| gone.pid == life.pid).copied();
+            let gone = self.bounds.departed.get(life.pid).copied();
             if gone.is_some_and(|gone| gone.is_bounded_before) {
                 continue;
             }
@@ -93,10 +120,35 @@ impl Meter {
             };
             lived.push((gone, *life, readings));
         }
+        if let Some(faults) = faults.filter(|_| files_bytes.is_some() && !interval.has_unlisted) {
+            let holders = self.holders(passed, &lived, interval.huge);
+            let huge_before_bytes = self.bounds.huge_before_bytes;
+            interval.growth = holders.map(|holders| Growth { faults, huge_before_bytes, holders });
+        }
+        // Where they were not counted, the next count begins before this tick.
+        let counted = Some(interval.huge.since_tick_bytes).filter(|bytes| *bytes < u64::MAX);
+        self.bounds.huge_before_bytes = counted.unwrap_or(0);
         for (gone, life, readings) in lived {
             // Learned while the others were looked at.
             let end_ns = life.end_ns.max(self.bounds.copies_until_ns(life.pid));
-            interval.push_ended(life.fork_ns, end_ns, gone.is_some_and(|gone| gone.is_main), readings);
+            let is_main = gone.is_some_and(|gone| gone.is_main);
+            let held_ns = held.as_ref().and_then(|held| held.get(&(life.pid, life.fork_ns)));
+            match held_ns.filter(|_| life.pid > 0) {
+                Some(held_ns) => {
+                    let before_ns = self.bounds.faults_before.map_or(u64::MAX, |before| before.t_ns);
+                    if gone.is_none() && life.fork_ns < before_ns {
+                        interval.machine_faults = None;
+                    }
+                    let not_counted = gone.map_or(0, |gone| gone.faults) + FAULTS_FOR_PARENT;
+                    let counted = life.counted_faults.saturating_sub(not_counted);
+                    let own = OwnFaults { counted, of_parent: self.parent_faults_of(&life) };
+                    interval.push_counted(life.fork_ns, end_ns.max(*held_ns), is_main, readings, own);
+                }
+                None => {
+                    interval.push_ended(life.fork_ns, end_ns, is_main, readings);
+                    interval.machine_faults = None;
+                }
+            }
         }
         interval
     }
@@ -112,11 +164,11 @@ impl Meter {
     ) {
         let process = &self.tree.processes[at];
         let (pid, is_main, forked_by) = (process.id.pid, process.is_main, process.forked_by());
-        let copy = CopyLife { fork_ns: self.forked_at_ns(pid), end_ns: None };
+        let copy = CopyLife { fork_ns: self.forked_at_ns(pid), ..CopyLife::default() };
         if process.has_given_memory_back() {
             // One that ended before this tick found it is among those that the events tell of.
-            let is_this = |life: &Passed| life.pid == pid && Some(life.fork_ns) == copy.fork_ns;
-            let is_passed = passed.iter().any(|life| is_this(life) && life.end_ns < u64::MAX);
+            let is_this = |life: &Passed| Some(life.fork_ns) == copy.fork_ns && life.end_ns < u64::MAX;
+            let is_passed = of_pid(passed, pid).iter().any(is_this);
             if process.is_end_bounded() || is_passed {
                 return;
             }
@@ -150,12 +202,38 @@ impl Meter {
             // Its faults are not among those of the ended.
             let fork_ns = self.newborn_at_ns(pid).unwrap_or(0);
             interval.ended.push(Ended { is_main, fork_ns, ..Ended::at_unknown_times(None) });
-            interval.ended_faults = None;
+            (interval.ended_faults, interval.machine_faults) = (None, None);
         }
     }
 }
 
+/// Page faults that tell of one process that ended unread.
+struct OwnFaults {
+    /// Since it was last read, and known to be its own.
+    counted: u64,
+    /// Of its parent, where it was a copy of it: what the parent changed, the copy kept as it was.
+    of_parent: u64,
+}
+
 impl Interval {
+    fn push_counted(
+        &mut self,
+        fork_ns: u64,
+        end_ns: u64,
+        is_main: bool,
+        readings: LastReadings,
+        own: OwnFaults,
+    ) {
+        self.push_ended(fork_ns, end_ns, is_main, readings);
+        if let Some(ended) = self.ended.last_mut().filter(|ended| ended.at_most.is_none()) {
+            let before_bytes = readings.before_anon_bytes();
+            self.ended_before_anon_bytes -= before_bytes;
+            self.counted_faults += own.counted;
+            let added_bytes = anon_by_faults_bytes(own.counted + own.of_parent);
+            ended.unread_anon_bytes = before_bytes.saturating_add(added_bytes);
+        }
+    }
+
     fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
         let at_most = readings.at_most(self.huge);
         let is_loose = |most: Parts| {
@@ -168,6 +246,7 @@ impl Interval {
         }
         let is_loose = at_most.is_some_and(is_loose);
         let inherited_bytes = readings.inherited_bytes();
-        self.ended.push(Ended { fork_ns, end_ns, at_most, is_loose, inherited_bytes, is_main });
+        let unread = Ended::at_unknown_times(at_most);
+        self.ended.push(Ended { fork_ns, end_ns, is_loose, inherited_bytes, is_main, ..unread });
     }
 }

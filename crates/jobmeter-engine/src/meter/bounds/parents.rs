@@ -1,7 +1,8 @@
 //! Forked copies: what a copy did not change is its parent's, and counts with the parent for as long as the copy lives.
 
-use super::{Departed, FAULTS_AFTER_RECORD};
-use crate::account::parts::PAGE_BYTES;
+use super::FAULTS_AFTER_RECORD;
+use super::departed::of_pid;
+use crate::account::parts::anon_by_faults_bytes;
 use crate::account::peaks::{EndedParent, Living};
 use crate::linux::perf_ring::Passed;
 use crate::linux::{cpus, sys};
@@ -18,6 +19,8 @@ const FORK_LAG_NS: u64 = 100_000;
 pub(crate) struct CopyLife {
     pub fork_ns: Option<u64>,
     pub end_ns: Option<u64>,
+    /// It has forked nobody, by records of which none is missing.
+    pub is_leaf: bool,
 }
 
 /// Page faults of the parent of a forked copy: with each it can have changed a page that the copy keeps as it was.
@@ -74,15 +77,15 @@ impl Meter {
         passed: &[Passed],
     ) -> Option<ParentFaults> {
         let until_ns = copy.end_ns.unwrap_or(u64::MAX);
-        let is_parent = |gone: &Departed| gone.pid == pid && !gone.is_bounded_before;
-        if let Some(at) = self.bounds.departed.iter().position(is_parent) {
-            let gone = self.bounds.departed[at];
+        let gone = self.bounds.departed.get(pid).filter(|gone| !gone.is_bounded_before).copied();
+        if let Some(gone) = gone {
             if gone.readings.is_copy() {
                 return None;
             }
             let total = gone.final_faults.or_else(|| Some(gone.faults + self.faults_of_ended_unread()?))?;
-            let copies_until_ns = &mut self.bounds.departed[at].copies_until_ns;
-            *copies_until_ns = until_ns.max(*copies_until_ns);
+            if let Some(gone) = self.bounds.departed.get_mut(pid) {
+                gone.copies_until_ns = until_ns.max(gone.copies_until_ns);
+            }
             let since = total.saturating_sub(gone.faults) + gone.faults_since;
             return Some(ParentFaults::new(total, since, copy, gone.end_ns));
         }
@@ -95,20 +98,18 @@ impl Meter {
             // It ended since the last full tick, and counts until the next one; or as one that a tick found too late.
             parent.has_copies = true;
             let since = parent.faults_since_full() + total.saturating_sub(parent.stat.faults());
-            self.bounds.unseen_parents.push((pid, until_ns));
+            self.bounds.note_unseen_parent(pid, until_ns);
             return Some(ParentFaults::new(total, since, copy, None));
         }
         // One that was born before a copy, and had ended before a tick could see it.
         let is_parent = |life: &&Passed| {
-            life.pid == pid
-                && life.end_ns < u64::MAX
-                && copy.fork_ns.is_some_and(|fork_ns| life.fork_ns < fork_ns)
+            life.end_ns < u64::MAX && copy.fork_ns.is_some_and(|fork_ns| life.fork_ns < fork_ns)
         };
-        let life = passed.iter().rev().find(is_parent)?;
+        let life = of_pid(passed, pid).iter().rev().find(is_parent)?;
         let bounds = &mut self.bounds;
         let record = bounds.exit_marks.get(&pid).map(|mark| mark.record).filter(|record| !record.is_copy)?;
         let total = record.faults + FAULTS_AFTER_RECORD;
-        bounds.unseen_parents.push((pid, until_ns));
+        bounds.note_unseen_parent(pid, until_ns);
         Some(ParentFaults::new(total, total, copy, Some(life.end_ns)))
     }
 
@@ -126,7 +127,7 @@ impl Meter {
         let parent = self.tree.get(pid).filter(|process| !process.has_given_memory_back())?;
         let (total, since) = (parent.stat.faults(), parent.faults_since_full());
         let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
-        let anon_at_least_bytes = anon_bytes.saturating_sub(since * PAGE_BYTES);
+        let anon_at_least_bytes = anon_bytes.saturating_sub(anon_by_faults_bytes(since));
         Some(ParentFaults { anon_at_least_bytes, ..ParentFaults::new(total, since, copy, None) })
     }
 
@@ -138,7 +139,7 @@ impl Meter {
         {
             return None;
         }
-        let life = CopyLife { fork_ns: self.forked_at_ns(copy.pid), end_ns: None };
+        let life = CopyLife { fork_ns: self.forked_at_ns(copy.pid), ..CopyLife::default() };
         let faults = self.ended_counts_with_copy(copy.parent_pid, life, passed)?;
         copy.parent_faults_at_birth = faults.total - faults.after(copy.parent_faults_at_birth);
         let is_main = copy.parent_pid == self.main_pid();

@@ -3,13 +3,14 @@
 use super::FAULTS_AFTER_RECORD;
 use super::parents::{CopyLife, ParentFaults};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::parts::PAGE_BYTES;
+use crate::account::parts::anon_by_faults_bytes;
 use crate::linux::perf_ring::Passed;
 use crate::linux::proc::stat::Stat;
 use crate::linux::proc::status;
 use crate::linux::taskstats::ExitRecord;
 use crate::meter::Meter;
 use crate::meter::process::Process;
+use std::collections::HashSet;
 
 /// A process that was forked while the tick read others has its first pages, and what it had time to touch.
 const NEWBORN_BYTES: u64 = 2 << 20;
@@ -85,11 +86,21 @@ impl Meter {
                 // The record of its last thread may have come a moment ago.
                 self.bounds.collect_exit_records();
             }
+            let most_faults = now_ns.saturating_sub(life.fork_ns) / SHORTEST_FAULT_NS;
+            if has_ended && !self.bounds.has_exit_records() {
+                // No mark will come. What it had time for is loose: the largest mark of all may be less.
+                let faults = Some(most_faults + NEWBORN_BYTES / anon_by_faults_bytes(1));
+                return LastReadings {
+                    faults_after: faults,
+                    faults_since_full: faults,
+                    ..LastReadings::default()
+                };
+            }
             if !has_ended || !self.bounds.exit_marks.contains_key(&life.pid) {
-                let age_ns = now_ns.saturating_sub(life.fork_ns);
-                let newborn_bytes = NEWBORN_BYTES + age_ns / SHORTEST_FAULT_NS * self.tree.scale.page_bytes;
+                let newborn_bytes = NEWBORN_BYTES + anon_by_faults_bytes(most_faults);
                 let read = read.filter(|read| {
-                    let before_bytes = read.before_exec.map_or(0, |before| before.faults * PAGE_BYTES);
+                    let before_bytes =
+                        read.before_exec.map_or(0, |before| anon_by_faults_bytes(before.faults));
                     read.final_mark_bytes.unwrap_or(u64::MAX).max(before_bytes) < newborn_bytes
                 });
                 let newborn =
@@ -100,7 +111,7 @@ impl Meter {
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
         let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
         let known = |t_ns: u64| Some(t_ns).filter(|t_ns| *t_ns > 0 && *t_ns < u64::MAX);
-        let copy = CopyLife { fork_ns: known(life.fork_ns), end_ns: known(life.end_ns) };
+        let copy = CopyLife { fork_ns: known(life.fork_ns), end_ns: known(life.end_ns), is_leaf: false };
         // The exit record has the parent of its end, which is another where the first one had ended.
         let parent_pid = if life.parent_pid > 0 { life.parent_pid } else { parent_pid };
         let parent = if is_copy { self.counts_with_copy(parent_pid, copy, passed) } else { None };
@@ -119,6 +130,20 @@ impl Meter {
             before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec { read_bytes: 0, faults }),
             ..LastReadings::default()
         }
+    }
+
+    /// Page faults of those that we have reaped since the last full tick and that no tick had seen: they have a mark of their own.
+    /// Where the kernel's exit records tell of them, those count.
+    pub(super) fn faults_of_unseen_reaped(&self, passed: &[Passed]) -> u64 {
+        let has_records = self.bounds.has_exit_records();
+        let Some(follower) = self.witnesses.follower.as_ref().filter(|_| !has_records) else { return 0 };
+        let departed = self.bounds.departed.iter().map(|gone| gone.pid);
+        let others: HashSet<i32> = departed.chain(follower.parent_pids(passed)).collect();
+        let ended: HashSet<i32> =
+            passed.iter().filter(|life| life.end_ns < u64::MAX).map(|life| life.pid).collect();
+        let marks = self.bounds.exit_marks.iter().filter(|(_, mark)| mark.is_reaped && mark.age == 0);
+        let unseen = marks.filter(|(pid, _)| ended.contains(pid) && !others.contains(pid));
+        unseen.map(|(_, mark)| mark.record.faults).sum()
     }
 
     /// Whether all threads of `pid` have ended.

@@ -2,7 +2,7 @@
 //! after a fork takes further faults, while the forked copies keep the pages as they were.
 
 use super::Process;
-use crate::account::parts::{PAGE_BYTES, anon_by_faults_bytes};
+use crate::account::parts::anon_by_faults_bytes;
 use crate::linux::proc::statm;
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
@@ -10,18 +10,31 @@ use std::os::fd::AsRawFd;
 /// With fewer faults since the list before, its memory as read before `stat` will do.
 const MANY_FAULTS: u64 = 256;
 
+/// Anonymous memory when a list of children was read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AnonAtList {
+    pages: u64,
+    /// Page faults that may have come after these pages were counted.
+    late_faults: u64,
+}
+
+impl AnonAtList {
+    fn at_most_bytes(&self) -> u64 {
+        self.pages * page_bytes() + anon_by_faults_bytes(self.late_faults)
+    }
+}
+
 impl Process {
     /// The list of its children is about to be read. `stat` was read before.
     pub(super) fn remember_before_newborns(&mut self, buffer: &mut [u8]) {
         let faults = self.stat.faults();
         let since = faults.saturating_sub(self.faults_at_lists[0]);
-        let anon_pages = match since > MANY_FAULTS {
-            true => self.read_anon_pages(buffer),
-            // Some of these faults may have come between the two reads.
-            false => Some(self.anon_pages() + since),
+        let anon = match since > MANY_FAULTS {
+            true => self.read_anon_pages(buffer).map(|pages| AnonAtList { pages, late_faults: 0 }),
+            false => Some(AnonAtList { pages: self.anon_pages(), late_faults: since }),
         };
         self.faults_at_lists = [faults, self.faults_at_lists[0]];
-        self.anon_pages_at_lists = [anon_pages, self.anon_pages_at_lists[0]];
+        self.anon_at_lists = [anon, self.anon_at_lists[0]];
         self.lists_at_ns = [sys::monotonic_ns(), self.lists_at_ns[0]];
     }
 
@@ -33,12 +46,12 @@ impl Process {
     }
 
     /// Page faults that were certainly not for pages which newborn copies keep: those up to the list in which the copies
-    /// were missing, and afterwards one for each page by which its own memory has grown since. Huge pages grow by more;
+    /// were missing, and afterwards one for each page (or piece) by which its own memory has grown since. Huge pages grow by more;
     /// the bound of a copy has all of the machine's on top.
     pub(crate) fn faults_before_newborns(&self) -> u64 {
-        let grown_pages =
-            self.anon_pages_at_lists[1].map_or(0, |before| self.anon_pages().saturating_sub(before));
-        self.faults_at_lists[1] + grown_pages
+        let Some(before) = self.anon_at_lists[1] else { return self.faults_at_lists[1] };
+        let grown_bytes = (self.anon_pages() * page_bytes()).saturating_sub(before.at_most_bytes());
+        self.faults_at_lists[1] + grown_bytes / anon_by_faults_bytes(1)
     }
 
     /// The most anonymous memory that it had when it forked, huge pages apart: what it had at a list before, and one page for
@@ -51,16 +64,20 @@ impl Process {
     ) -> Option<u64> {
         let since = |before: u64| anon_by_faults_bytes(faults.saturating_sub(before));
         let last = (0..2).find(|at| (1..=fork_ns).contains(&self.lists_at_ns[*at]));
-        if let Some((at, pages)) = last.and_then(|at| Some((at, self.anon_pages_at_lists[at]?))) {
-            return Some(pages * PAGE_BYTES + since(self.faults_at_lists[at]));
+        if let Some((at, anon)) = last.and_then(|at| Some((at, self.anon_at_lists[at]?))) {
+            return Some(anon.at_most_bytes() + since(self.faults_at_lists[at]));
         }
         began_empty.then(|| since(0))
     }
 
     /// As of the last tick.
     fn anon_pages(&self) -> u64 {
-        self.rss_bytes.saturating_sub(self.rss_file_bytes) / sys::sysconf(libc::_SC_PAGESIZE).max(1)
+        self.rss_bytes.saturating_sub(self.rss_file_bytes) / page_bytes()
     }
+}
+
+fn page_bytes() -> u64 {
+    sys::sysconf(libc::_SC_PAGESIZE).max(1)
 }
 
 #[cfg(test)]
@@ -76,7 +93,7 @@ mod tests {
             .expect("this very process");
         server.lists_at_ns = [200, 100];
         server.faults_at_lists = [50, 30];
-        server.anon_pages_at_lists = [Some(9), Some(5)];
+        server.anon_at_lists = [9, 5].map(|pages| Some(AnonAtList { pages, late_faults: 0 }));
         server
     }
 
@@ -85,7 +102,7 @@ mod tests {
         let at_most_pages = |fork_ns, began_empty| {
             listed_twice()
                 .anon_at_fork_at_most_bytes(60, fork_ns, began_empty)
-                .map(|bytes| bytes / PAGE_BYTES)
+                .map(|bytes| bytes / anon_by_faults_bytes(1))
         };
         assert_eq!(at_most_pages(250, false), Some(9 + 10), "after the last list");
         assert_eq!(at_most_pages(200, false), Some(9 + 10));
@@ -104,7 +121,7 @@ mod tests {
         server.lists_at_ns = [0; 2];
         assert_eq!(server.anon_at_fork_at_most_bytes(60, 250, false), None);
         server.lists_at_ns = [200, 100];
-        server.anon_pages_at_lists = [None; 2];
+        server.anon_at_lists = [None; 2];
         assert_eq!(server.anon_at_fork_at_most_bytes(60, 250, false), None, "its memory could not be read");
     }
 }

@@ -3,7 +3,7 @@
 use super::super::bounds::parents::ParentFaults;
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
 use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
-use crate::account::parts::{PAGE_BYTES, mapped_by_faults_bytes};
+use crate::account::parts::{anon_by_faults_bytes, mapped_by_faults_bytes};
 use crate::account::peaks::Living;
 use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
 use crate::account::sharing::MemoryReading;
@@ -51,11 +51,16 @@ impl Process {
     fn held_before_exec_bytes(&self, faults_since: u64) -> u64 {
         match self.exec {
             None => 0,
-            Some(Exec { was_copy: true, .. }) => faults_since * PAGE_BYTES,
+            Some(Exec { was_copy: true, .. }) => anon_by_faults_bytes(faults_since),
             Some(Exec { read_bytes, .. }) => {
                 read_bytes.saturating_add(mapped_by_faults_bytes(faults_since, 0))
             }
         }
+    }
+
+    /// All anonymous memory at the last full tick, where that has seen it.
+    pub(crate) fn anon_at_full_bytes(&self) -> Option<u64> {
+        self.anon_at_full_bytes
     }
 
     /// Page faults of its own since the last full tick.
@@ -109,6 +114,7 @@ impl Process {
             faults_after: faults.map(|faults| faults.saturating_sub(self.faults_at_mark)),
             anon_bytes: self.max_anon_bytes,
             anon_before_bytes: self.anon_before_bytes(),
+            anon_at_full_bytes: self.anon_at_full_bytes,
             faults_since_full: faults.map(|faults| faults.saturating_sub(self.faults_at_full)),
             copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
@@ -117,7 +123,7 @@ impl Process {
                 rss_bytes: self.max_rss_bytes,
             }),
             read_copy_bytes: parent.map(|parent| {
-                (self.stat.faults() + parent_faults(parent)) * PAGE_BYTES + self.max_file_bytes
+                anon_by_faults_bytes(self.stat.faults() + parent_faults(parent)) + self.max_file_bytes
             }),
             before_exec: faults.filter(|_| has_changed).map(|faults| BeforeExec {
                 read_bytes: if self.stat.is_forked_copy() { 0 } else { self.max_rss_bytes },
@@ -134,7 +140,7 @@ impl Process {
     /// Anonymous memory to which its faults since the last full tick can have added. What a forked copy was born with took no
     /// fault: there it is the most that ticks have seen.
     fn anon_before_bytes(&self) -> u64 {
-        if self.stat.is_forked_copy() { self.max_anon_bytes } else { self.anon_at_full_bytes }
+        if self.stat.is_forked_copy() { self.max_anon_bytes } else { self.anon_at_full_bytes.unwrap_or(0) }
     }
 
     /// A full tick has bounded its memory: the next interval begins.
@@ -143,7 +149,7 @@ impl Process {
         self.max_anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
-        self.anon_at_full_bytes = self.max_anon_bytes;
+        self.anon_at_full_bytes = Some(self.max_anon_bytes);
         self.exec = None;
         self.forked_by = self.parent_pid;
         self.is_end_bounded = self.has_given_memory_back() && !self.has_lost_leader();

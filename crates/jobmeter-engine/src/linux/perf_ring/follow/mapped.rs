@@ -9,6 +9,7 @@ use crate::linux::proc::pagemap::PageMap;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::sys;
 use crate::meter::Meter;
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -31,17 +32,38 @@ pub(super) struct Plan {
     /// Mappings are followed from this time of the run on.
     due_ns: u64,
     has_tried_touches: bool,
-    /// How many records came lately, the older ones counting less.
+    /// Touched pages are followed since the last interval ended, not since it began.
+    are_touches_new: bool,
+    /// How many records of starts and ends came lately, the older ones counting less.
     recent_records: usize,
+    /// How often somebody forked while events were opened.
+    crossed: u32,
 }
 
+/// So often it is tried again at the next tick. To open the first events can take 30 ms, to open further ones a few hundred microseconds.
+const MOST_CROSSED: u32 = 6;
+
 impl Plan {
-    pub(super) fn note_records(&mut self, count: usize) {
-        self.recent_records = count.max(self.recent_records / 2);
+    /// Somebody forked while events were opened.
+    fn try_again(&mut self) {
+        self.crossed += 1;
+        if self.crossed <= MOST_CROSSED {
+            self.due_ns = 0;
+        }
+    }
+
+    pub(super) fn note_records(&mut self, records: &[Record]) {
+        let lives = records.iter().filter(|record| !matches!(record.what, What::Mapped(_))).count();
+        self.recent_records = lives.max(self.recent_records / 2);
     }
 }
 
 impl Follower {
+    /// Whether it is told how many page faults each process had when it ended.
+    pub(crate) fn counts_faults(&self) -> bool {
+        self.ring.is_fed() && self.ring.has_maps()
+    }
+
     /// Takes up what was touched of files until now.
     pub(crate) fn collect_touches(&mut self) {
         self.ring.collect_touches();
@@ -60,7 +82,8 @@ impl Follower {
         self.ring.waiting_mappings().for_each(|mapping| {
             files.note(mapping);
         });
-        let touched = huge_bytes.and_then(|huge_bytes| self.ring.touched(huge_bytes));
+        let are_new = std::mem::take(&mut self.maps.are_touches_new);
+        let touched = huge_bytes.filter(|_| !are_new).and_then(|huge_bytes| self.ring.touched(huge_bytes));
         self.lives.take_mapped_bytes(touched)
     }
 
@@ -84,23 +107,31 @@ impl Follower {
         }
     }
 
+    /// One process alone is bounded by its mark.
+    fn is_due(&self, elapsed_ns: u64) -> bool {
+        !self.ring.has_maps() && elapsed_ns >= self.maps.due_ns && self.lives.count() >= 2
+    }
+
     /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whether it has begun.
     /// What was mapped before is read; whatever is mapped meanwhile is in the ring.
     pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64) -> bool {
-        let pids = self.lives.pids();
-        // One process alone is bounded by its mark.
-        if self.ring.has_maps() || elapsed_ns < self.maps.due_ns || pids.len() < 2 {
+        if !self.is_due(elapsed_ns) {
             return false;
         }
         // Where the ring has overflowed, it is tried again when as much time has passed once more.
         self.maps.due_ns = elapsed_ns * 2;
+        let mut pids = self.pids_with_unborn();
         if pids.len() > MOST_READ || !self.ring.open_maps(&pids) {
             return false;
         }
+        if !self.ring.is_fed() {
+            // Whoever was born meanwhile may have mapped its program before the ring was there.
+            pids = self.pids_with_unborn();
+        }
         let mut files = MappedFiles::new();
         for pid in pids {
-            let Ok(text) = read_maps(proc, pid) else { continue };
-            files.exec(pid);
+            let Some(text) = read_maps(proc, pid).ok().filter(|text| !text.is_empty()) else { continue };
+            files.list(pid, self.lives.get(pid).is_none_or(|life| life.fork_ns.is_none()));
             for part in maps::parse(&text) {
                 let maps::FilePart { device, inode, from_bytes, to_bytes, .. } = part;
                 files.map(pid, &Mapping { file: FileId { device, inode }, from_bytes, to_bytes });
@@ -110,8 +141,21 @@ impl Follower {
         true
     }
 
+    /// All processes of the job, those among them whose fork is told by a record that waits.
+    fn pids_with_unborn(&mut self) -> Vec<i32> {
+        self.ring.collect();
+        self.ring.waiting.sort_by_key(|record| record.t_ns);
+        let mut pids: HashSet<i32> = self.lives.pids().into_iter().collect();
+        for record in self.ring.waiting.iter().filter(|record| record.pid == record.tid) {
+            if matches!(record.what, What::Fork { parent_pid } if pids.contains(&parent_pid)) {
+                pids.insert(record.pid);
+            }
+        }
+        pids.into_iter().collect()
+    }
+
     /// After mappings of the job's processes alone have begun to be followed: a child that one of them forked meanwhile may not
-    /// have the events. Then it is tried again later.
+    /// have the events. Then it is tried again.
     fn drop_maps_if_forked(&mut self) {
         let is_fork = |record: &Record| match record.what {
             What::Fork { parent_pid } => record.pid == record.tid && self.lives.get(parent_pid).is_some(),
@@ -119,6 +163,7 @@ impl Follower {
         };
         if self.ring.waiting.iter().any(is_fork) {
             (self.ring.maps, self.lives.files) = (None, None);
+            self.maps.try_again();
         }
     }
 
@@ -132,17 +177,23 @@ impl Follower {
             return false;
         }
         self.maps.has_tried_touches = true;
-        let Some(touched) = self.ring.open_touches() else { return false };
-        for pid in self.lives.pids() {
+        if self.ring.open_touches().is_none() {
+            return false;
+        }
+        let pids = self.pids_with_unborn();
+        let Some(touched) = self.ring.touches_mut() else { return false };
+        for pid in pids {
             match read_maps(proc, pid) {
                 Ok(text) => touch_present(proc, pid, &text, touched),
-                Err(_) if sys::process_cpu_ns(pid).is_none() => {}
+                // It has ended and has no memory any more, whether it was reaped or not.
+                Err(error) if sys::is_gone(&error) => {}
                 Err(_) => {
                     self.ring.touches = None;
                     return false;
                 }
             }
         }
+        self.maps.are_touches_new = true;
         true
     }
 }
@@ -178,9 +229,23 @@ fn touch_present(proc: ProcRoot, pid: i32, maps_text: &[u8], touched: &mut Touch
 }
 
 impl Meter {
+    /// Whether page faults of the job's processes are about to be counted.
+    fn is_about_to_count_faults(&self) -> bool {
+        let follower = self.witnesses.follower.as_ref().filter(|follower| follower.ring.is_fed());
+        follower.is_some_and(|follower| follower.is_due(self.elapsed_ns()))
+    }
+
     /// See [`Follower::open_maps_if_due`] and [`Follower::open_touches_if_worth`]. The next interval begins with it: what was given
     /// up before is not known.
-    pub(crate) fn open_maps_if_due(&mut self) {
+    ///
+    /// `wants_clock` says whether an inherited clock is to be opened later. That is done before page faults are counted: when two tasks
+    /// take turns, the kernel swaps the counts of their events in the order in which those were opened, but a child has them in the
+    /// order of their CPUs, those of any CPU first.
+    pub(crate) fn open_maps_if_due(&mut self, wants_clock: &mut Option<bool>) {
+        if *wants_clock == Some(true) && self.is_about_to_count_faults() {
+            *wants_clock = Some(false);
+            self.open_inherited_clocks();
+        }
         let elapsed_ns = self.elapsed_ns();
         let proc = self.tree.proc;
         let Some(follower) = self.witnesses.follower.as_mut() else { return };
@@ -194,7 +259,12 @@ impl Meter {
             self.witnesses.exits.feed(&mut follower.ring);
             follower.drop_maps_if_forked();
         }
-        if follower.open_touches_if_worth(proc, file_bytes) || begins_maps {
+        let begins_touches = follower.open_touches_if_worth(proc, file_bytes);
+        if begins_maps && !follower.ring.is_of_tree {
+            follower.ring.open_faults();
+            self.begin_growth();
+        }
+        if begins_touches || begins_maps {
             self.read_whole_job();
         }
     }

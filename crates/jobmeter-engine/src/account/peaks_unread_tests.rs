@@ -1,0 +1,69 @@
+//! Processes that ended unread, by their page faults.
+
+use super::tests::{MB, WHOLE, at, quiet, upper_mb};
+use super::*;
+use crate::account::moments::UpperSource;
+
+#[test]
+fn those_that_ended_unread_added_a_page_of_their_own_with_each_fault() {
+    let interval = |files_bytes| Interval {
+        ended: vec![at(0, u64::MAX, None)],
+        ended_faults: Some(512),
+        ended_before_bytes: 5 * MB,
+        ended_before_anon_bytes: MB,
+        files_bytes,
+        ..Interval::default()
+    };
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(Some(10 * MB)));
+    assert_eq!(upper_mb(&peaks, None), Some((2 + 1 + 10, UpperSource::FilesOnce)));
+    peaks.take(&Interval { ended_faults: Some(256), ..quiet() });
+    assert_eq!(upper_mb(&peaks, None), Some((14, UpperSource::FilesOnce)), "they may be of the same");
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(None));
+    assert_eq!(upper_mb(&peaks, None), Some((32 + 5, UpperSource::Faults)));
+}
+
+/// Two that did not live together, and faults of which nobody knows whose they are.
+#[test]
+fn faults_that_are_known_to_be_of_one_count_while_it_lived() {
+    let unread = |fork_ns, end_ns, mb| Ended { unread_anon_bytes: mb * MB, ..at(fork_ns, end_ns, None) };
+    let interval = |ended_faults| Interval {
+        ended: vec![unread(0, 10, 4), unread(10, 20, 3), unread(15, 17, 2)],
+        ended_faults: Some(ended_faults),
+        counted_faults: 9 * 256,
+        files_bytes: Some(10 * MB),
+        ..Interval::default()
+    };
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(9 * 256 + 512));
+    assert_eq!(upper_mb(&peaks, None), Some((10 + 5 + 2, UpperSource::FilesOnce)));
+    // One was not waited for until now: its faults come to light after those that are known to be its own.
+    let mut peaks = Peaks::default();
+    peaks.take(&Interval { has_unwaited: true, ..interval(6 * 256) });
+    assert_eq!(upper_mb(&peaks, None), None, "some may be missing");
+    peaks.take(&Interval { ended_faults: Some(3 * 256 + 512), ..quiet() });
+    assert_eq!(upper_mb(&peaks, None), Some((10 + 5 + 5, UpperSource::FilesOnce)));
+}
+
+/// A parent discards the accounts of its children: the machine's count of page faults includes theirs.
+#[test]
+fn where_nobody_waits_the_faults_of_the_machine_bound_what_ended_unread() {
+    let interval = |machine_faults| Interval {
+        ended: vec![Ended { unread_anon_bytes: 4 * MB, ..at(0, 10, None) }, at(0, 20, None)],
+        machine_faults,
+        counted_faults: 4 * 256,
+        files_bytes: Some(10 * MB),
+        ..Interval::default()
+    };
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(Some(7 * 256)));
+    peaks.take(&quiet());
+    let holed = AtTheEnd { faults_are_whole: false, ..WHOLE };
+    let upper = |known| peaks.upper(known).map(|bound| bound.bytes / MB);
+    assert_eq!(upper(holed), Some(10 + 4 + 3));
+    assert_eq!(upper(AtTheEnd { all_are_listed: false, ..holed }), None, "others may have had memory before");
+    let mut peaks = Peaks::default();
+    peaks.take(&interval(None));
+    assert_eq!(peaks.upper(holed), None);
+}

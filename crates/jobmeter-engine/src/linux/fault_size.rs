@@ -1,0 +1,95 @@
+//! How much memory one page fault can add. A page, or more where the kernel is set to hand out larger pieces (multi-size THP,
+//! Linux 6.8). Pieces of 2 MiB are counted apart, by `/proc/vmstat`.
+
+use super::sys;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::OnceLock;
+
+const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
+
+/// As the machine is set when it is first asked for.
+pub(crate) fn fault_bytes() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(|| largest_bytes(Path::new(SETTINGS)).max(sys::sysconf(libc::_SC_PAGESIZE)))
+}
+
+/// The largest piece that is allowed, below the size that is counted apart; 0 without any.
+fn largest_bytes(settings: &Path) -> u64 {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let counted_bytes = read(&settings.join("hpage_pmd_size")).ok().as_deref().and_then(number);
+    let is_allowed = |folder: &Path, inherited: bool| match read(&folder.join("enabled")) {
+        Ok(choice) => {
+            ["[always]", "[madvise]"].iter().any(|word| choice.contains(word))
+                || inherited && choice.contains("[inherit]")
+        }
+        // Some sizes are for shared memory alone. One that may not be read may be allowed.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    let inherited = is_allowed(settings, false);
+    let folders = fs::read_dir(settings).into_iter().flatten().flatten();
+    let sizes = folders.filter_map(|folder| {
+        let name = folder.file_name();
+        let kib = number(name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?)?;
+        let bytes = kib.checked_mul(1024).filter(|bytes| Some(*bytes) != counted_bytes)?;
+        is_allowed(&folder.path(), inherited).then_some(bytes)
+    });
+    sizes.max().unwrap_or(0)
+}
+
+/// A setting is one short line, which one call reads.
+fn read(path: &Path) -> io::Result<String> {
+    let mut line = [0; 256];
+    let length = fs::File::open(path)?.read(&mut line)?;
+    Ok(String::from_utf8_lossy(&line[..length]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(all: &str, sizes: &[(&str, &str)]) -> u64 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |path: &str, text: &str| fs::write(folder.path().join(path), text).expect("a file");
+        write("enabled", all);
+        write("hpage_pmd_size", "2097152\n");
+        for (size, choice) in sizes {
+            fs::create_dir(folder.path().join(size)).expect("a folder");
+            write(&format!("{size}/enabled"), choice);
+        }
+        largest_bytes(folder.path())
+    }
+
+    #[test]
+    fn the_largest_that_is_allowed() {
+        let never = "always inherit madvise [never]\n";
+        let usual = [("hugepages-64kB", never), ("hugepages-2048kB", "always [inherit] madvise never\n")];
+        assert_eq!(settings("always [madvise] never\n", &usual), 0);
+        let some = [
+            ("hugepages-16kB", "[always] inherit madvise never\n"),
+            ("hugepages-64kB", never),
+            ("khugepaged", ""),
+        ];
+        assert_eq!(settings("always madvise [never]\n", &some), 16 << 10);
+        let inherits = [("hugepages-128kB", "always [inherit] madvise never\n")];
+        assert_eq!(settings("[always] madvise never\n", &inherits), 128 << 10);
+        assert_eq!(settings("always madvise [never]\n", &inherits), 0);
+        assert_eq!(largest_bytes(Path::new("/nonexistent")), 0);
+    }
+
+    #[test]
+    fn a_size_that_cannot_be_asked_for_may_be_allowed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("hugepages-8kB")).expect("a folder");
+        assert_eq!(largest_bytes(folder.path()), 0, "for shared memory alone");
+        fs::create_dir_all(folder.path().join("hugepages-64kB/enabled"))
+            .expect("a folder in place of a file");
+        assert_eq!(largest_bytes(folder.path()), 64 << 10);
+    }
+
+    #[test]
+    fn at_least_a_page() {
+        assert!(fault_bytes() >= sys::sysconf(libc::_SC_PAGESIZE) && fault_bytes().is_power_of_two());
+    }
+}
