@@ -2,8 +2,10 @@
 //!
 //! `jobmeter-truth [JOB…]` runs the jobs whose names contain one of the words, or all of them. `TRUTH_RUNS` says how
 //! often (3), `TRUTH_MODES` in which modes (all: root root-1s root-nogroup … user-nogroup-1s), `TRUTH_FIGURES` which
-//! figures are judged (all), `TRUTH_KEEP=1` keeps the folders. `jobmeter-truth summaries [N]` checks N summaries (1000)
-//! of short jobs for contradictions. `jobmeter-truth run -- COMMAND…` holds any command against the witnesses. The exit status is 1 if a claim was false, 2 if the harness itself failed. docs/truth.md says more.
+//! figures are judged (all), `TRUTH_KEEP=all` keeps the folders, `false` those of runs with a false claim. `jobmeter-truth
+//! summaries [N]` checks N summaries (1000) of short jobs for contradictions. `jobmeter-truth run -- COMMAND…` holds any
+//! command against the witnesses. The exit status is 1 if a claim was false, 2 if the harness itself failed. docs/truth.md
+//! says more.
 
 mod claim;
 mod goals;
@@ -79,6 +81,7 @@ fn harness(jobs: impl Iterator<Item = &'static Job>) -> io::Result<i32> {
     let modes = Mode::all(is_root, setting("TRUTH_MODES").as_deref());
     let folder = std::env::temp_dir().join(format!("jobmeter-truth-{}", std::process::id()));
     let tools = prepare(&folder, is_root)?;
+    let keep = Keep::of(setting("TRUTH_KEEP").as_deref());
     let mut table = Table::default();
     stop_on_signals();
     'jobs: for job in jobs {
@@ -98,15 +101,15 @@ fn harness(jobs: impl Iterator<Item = &'static Job>) -> io::Result<i32> {
                     table.failed.push("the rest: it was interrupted".to_owned());
                     break 'jobs;
                 }
-                judge(&tools, job, *mode, &place, &mut table)?;
-                if setting("TRUTH_KEEP").is_none() {
+                let is_wrong = judge(&tools, job, *mode, &place, &mut table)?;
+                if !keep.keeps(is_wrong) {
                     let _ = fs::remove_dir_all(&place);
                 }
             }
         }
     }
     table.print(&mut io::stdout().lock())?;
-    if setting("TRUTH_KEEP").is_none() {
+    if !keep.keeps(table.wrong() > 0) {
         fs::remove_dir_all(&folder)?;
     }
     Ok(if table.wrong() > 0 {
@@ -118,13 +121,38 @@ fn harness(jobs: impl Iterator<Item = &'static Job>) -> io::Result<i32> {
     })
 }
 
-fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut Table) -> io::Result<()> {
+/// Which folders of runs are left for a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    None,
+    /// Those with a false claim.
+    False,
+    All,
+}
+
+impl Keep {
+    fn of(setting: Option<&str>) -> Keep {
+        match setting {
+            None => Keep::None,
+            Some("false") => Keep::False,
+            Some(_) => Keep::All,
+        }
+    }
+
+    fn keeps(self, is_wrong: bool) -> bool {
+        self == Keep::All || self == Keep::False && is_wrong
+    }
+}
+
+/// Returns whether a claim was false. What the witnesses read is then written to the folder of the run.
+fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut Table) -> io::Result<bool> {
     let name = format!("{} {}", job.name, mode.name());
     match run::run(tools, job, mode, place) {
         Err(error) => {
             let said = fs::read_to_string(place.join("errors")).unwrap_or_default();
             writeln!(io::stderr(), "{name}: not judged: {error} {}", said.trim())?;
             table.failed.push(format!("{name}: {error}"));
+            Ok(false)
         }
         Ok(outcome) => {
             // What outlives the main process is not measured any more.
@@ -150,10 +178,14 @@ fn judge(tools: &Tools, job: &'static Job, mode: Mode, place: &Path, table: &mut
             for row in rows.iter().filter(|row| row.wrong.is_some()) {
                 writeln!(io::stderr(), "  {}: {}", row.figure, table::told(row))?;
             }
+            if wrong > 0 {
+                fs::write(place.join("witnesses"), outcome.evidence.timeline.told())?;
+                fs::write(place.join("summary"), format!("{:#}", outcome.summary))?;
+            }
             table.entries.extend(rows.into_iter().map(|row| Entry { job: job.name, mode, row }));
+            Ok(wrong > 0)
         }
     }
-    Ok(())
 }
 
 /// Set by Ctrl-C or TERM: the run that is at it goes on, then the table is printed with what there is.

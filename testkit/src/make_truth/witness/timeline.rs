@@ -79,6 +79,15 @@ impl Timeline {
         Some((last.main_ns?, gone_by.saturating_sub(last.after_ns)))
     }
 
+    /// One line for each reading: between which times it was made, and the CPU time of the job and of its first process.
+    pub(crate) fn told(&self) -> String {
+        let line = |moment: &Moment| {
+            let Moment { after_ns, before_ns, cpu_ns, main_ns, .. } = moment;
+            format!("{after_ns} to {before_ns}: job {cpu_ns:?}, main {main_ns:?}\n")
+        };
+        self.moments.iter().map(line).collect()
+    }
+
     /// The highest memory that the oracle saw between two points of time.
     pub(crate) fn memory_peak(&self, begin_ns: u64, end_ns: u64) -> Option<u64> {
         let is_inside =
