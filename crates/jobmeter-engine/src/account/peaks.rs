@@ -114,6 +114,11 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Huge pages that it got since its birth are in no bound of its own.
+    pub(crate) fn may_hold_unread_huge(&self) -> bool {
+        self.at_most.is_none() || self.inherited_bytes > 0
+    }
+
     pub(crate) fn at_unknown_times(at_most: Option<Parts>) -> Ended {
         Ended {
             fork_ns: 0,
@@ -158,6 +163,9 @@ pub(crate) struct Interval {
     /// Some that ended have not been waited for yet: their page faults will be in a later interval.
     pub has_unwaited: bool,
     pub huge: Huge,
+    /// Huge pages of anonymous memory that the machine has given out since the first of those was born who may have some of which no
+    /// tick knows; `None` where that is not known.
+    pub huge_since_births_bytes: Option<u64>,
     /// Files and shared memory that the whole machine had mapped at either end.
     pub mapped_bytes: Option<u64>,
     /// The most that all processes of the job had mapped of files and shared memory together, each page counted once.
@@ -172,9 +180,13 @@ impl Interval {
     fn huge_once_bytes(&self) -> u64 {
         let since_birth = self.has_unlisted
             || self.living.iter().any(|process| process.is_copy)
-            || self.ended.iter().any(|ended| ended.at_most.is_none() || ended.inherited_bytes > 0);
+            || self.ended.iter().any(Ended::may_hold_unread_huge);
+        let since_births = self.huge_since_births_bytes.filter(|_| !self.has_unlisted);
         match since_birth {
-            true => self.huge.since_tick_bytes.max(self.huge.anon_since_start_bytes),
+            true => {
+                let births_bytes = since_births.unwrap_or(self.huge.anon_since_start_bytes);
+                self.huge.since_tick_bytes.max(births_bytes)
+            }
             false => self.huge.since_tick_bytes,
         }
     }

@@ -13,6 +13,7 @@ pub mod node_lock;
 pub(crate) mod perf_clock;
 mod perf_event;
 pub(crate) mod perf_ring;
+pub(crate) mod perf_warm_up;
 pub mod pidfd;
 pub mod proc;
 pub mod signal_mask;

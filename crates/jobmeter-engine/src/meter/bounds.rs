@@ -3,6 +3,7 @@
 
 mod departed;
 mod growth;
+mod history;
 mod interval;
 pub(crate) mod parents;
 mod unread;
@@ -17,6 +18,7 @@ use crate::linux::taskstats::{ExitRecord, ExitRecords};
 use crate::meter::Target;
 use crate::meter::process::Process;
 use departed::{Departed, DepartedList};
+use history::{CountedAt, History};
 use parents::CopyLife;
 use std::collections::HashMap;
 
@@ -48,14 +50,20 @@ struct MachinePages {
     huge_file_bytes: Option<u64>,
     /// The most that it had mapped of files at either end of this time.
     mapped_bytes: Option<u64>,
-    /// Page faults since boot.
+    /// Page faults since boot, and huge pages of anonymous memory.
     faults: Option<u64>,
+    huge_anon: Option<u64>,
 }
 
 impl MachinePages {
     /// Not read, or the kernel does not tell.
-    const UNKNOWN: MachinePages =
-        MachinePages { huge: Huge::UNKNOWN, huge_file_bytes: None, mapped_bytes: None, faults: None };
+    const UNKNOWN: MachinePages = MachinePages {
+        huge: Huge::UNKNOWN,
+        huge_file_bytes: None,
+        mapped_bytes: None,
+        faults: None,
+        huge_anon: None,
+    };
 }
 
 #[derive(Default)]
@@ -87,16 +95,10 @@ pub(crate) struct Bounds {
     pages_at_tick: Option<Pages>,
     /// Huge pages that the machine gave out between the last two readings at full ticks.
     huge_before_bytes: u64,
-    /// Page faults of the machine before this full tick read the first process, and before the last one did.
-    faults_at_begin: Option<FaultsAt>,
-    faults_before: Option<FaultsAt>,
-}
-
-/// Page faults of the machine since boot, and a time after they were read.
-#[derive(Debug, Clone, Copy)]
-struct FaultsAt {
-    faults: u64,
-    t_ns: u64,
+    /// Counts of the machine before this full tick read the first process, before the last one did, and earlier.
+    counted_at_begin: Option<CountedAt>,
+    counted_before: Option<CountedAt>,
+    history: History,
 }
 
 impl Bounds {
@@ -175,6 +177,7 @@ impl Bounds {
             huge_file_bytes: Some(since(now.huge_file, start.huge_file)),
             mapped_bytes: mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES),
             faults: now.faults,
+            huge_anon: Some(now.huge_anon),
         }
     }
 
@@ -287,8 +290,12 @@ impl Meter {
     /// Before a full tick reads the first process, where their page faults are counted.
     pub(super) fn begin_full_tick(&mut self) {
         let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
-        let faults = if counts { self.bounds.vmstat.pages().and_then(|pages| pages.faults) } else { None };
-        self.bounds.faults_at_begin = faults.map(|faults| FaultsAt { faults, t_ns: sys::monotonic_ns() });
+        let pages = if counts { self.bounds.vmstat.pages() } else { None };
+        let counted = pages.and_then(|Pages { faults, huge_anon, .. }| {
+            Some(CountedAt { faults: faults?, huge_anon, t_ns: sys::monotonic_ns() })
+        });
+        self.bounds.counted_at_begin = counted;
+        counted.into_iter().for_each(|counted| self.bounds.history.push(counted));
     }
 
     /// At a full tick: bounds the memory of the time since the one before.
@@ -306,6 +313,7 @@ impl Meter {
         if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
             // Since the full tick before, nobody did anything, nor mapped a file.
             self.take_files_bytes(now_ns, None);
+            self.bounds.counted_before = self.bounds.counted_at_begin.take();
             return;
         }
         let interval = self.interval(now_ns, &passed);
@@ -317,7 +325,7 @@ impl Meter {
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);
         self.bounds.bounded_at_ns = now_ns;
-        self.bounds.faults_before = self.bounds.faults_at_begin.take();
+        self.bounds.counted_before = self.bounds.counted_at_begin.take();
     }
 
     /// What the job had mapped of files and shared memory since the last full tick, each page once, where that is known.

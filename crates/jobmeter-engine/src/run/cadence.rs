@@ -103,6 +103,11 @@ impl Cadence {
         self
     }
 
+    /// A tick is due now.
+    pub(crate) fn hasten(&mut self) {
+        self.due_ns = self.due_ns.min(sys::monotonic_ns());
+    }
+
     /// When the next tick is due, on the monotonic clock.
     pub(crate) fn due_ns(&self) -> u64 {
         self.due_ns

@@ -3,6 +3,7 @@
 use crate::linux::cgroup::{JobGroup, Membership};
 use crate::linux::control::{self, Pid, Waiting};
 use crate::linux::perf_ring::PerfRing;
+use crate::linux::perf_warm_up::WarmUp;
 use crate::linux::pidfd;
 use crate::linux::sys;
 use crate::linux::trim;
@@ -50,11 +51,14 @@ pub struct Supervisor<'job> {
     membership: Membership,
     limits: Limits,
     oom: OomWatch,
-    /// Whether an inherited clock is wanted, until the job is late.
-    wants_clock: Option<bool>,
+    /// An inherited clock is to be opened.
+    wants_clock: bool,
+    /// Before events of the job's own tasks are opened.
+    warm_up: Option<WarmUp>,
     /// `None` once they have been opened.
     exit_records_due_ns: Option<u64>,
     has_settled: bool,
+    is_late: bool,
     timeout: TimeoutState,
 }
 
@@ -121,7 +125,7 @@ impl<'job> Supervisor<'job> {
                 meter.open_exit_events();
             }
         }
-        let wants_clock = Some(job.options.use_perf && group.is_none());
+        let wants_clock = job.options.use_perf && group.is_none();
         let membership = Membership::read(Path::new("/"), "self");
         let oom = OomWatch::new(group.as_ref());
         let limits = job_limits(&membership);
@@ -144,8 +148,10 @@ impl<'job> Supervisor<'job> {
             limits,
             oom,
             wants_clock,
+            warm_up: None,
             exit_records_due_ns: Some(started_ns + EXIT_RECORDS_AFTER_NS),
             has_settled: false,
+            is_late: false,
             timeout: TimeoutState::Waiting,
         })
     }
@@ -216,6 +222,7 @@ impl<'job> Supervisor<'job> {
             .min(self.cadence.due_ns())
             .min(self.meter.exits_due_ns())
             .min(self.meter.containers_due_ns())
+            .min(self.warm_up.as_ref().map_or(u64::MAX, WarmUp::ask_at_ns))
             .min(self.exit_records_due_ns.unwrap_or(u64::MAX));
         let fds =
             [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd(), self.meter.container_fd()];
@@ -370,18 +377,12 @@ impl<'job> Supervisor<'job> {
             meter.open_exit_events();
             self.oom.begin(&self.membership, self.job.spawned.pid);
         }
-        meter.set_interval_ns(self.cadence.interval_ns());
-        let ticked = self.cadence.run_if_due(|turn| meter.take_turn(turn));
-        if ticked && self.has_settled {
-            meter.open_maps_if_due(&mut self.wants_clock);
+        if self.warm_up.as_mut().is_some_and(WarmUp::is_just_over) {
+            self.cadence.hasten();
         }
-        if let Some(wants_clock) = self.wants_clock.take_if(|_| ticked && meter.elapsed_ns() > LATE_AFTER_NS)
-        {
-            trim::give_back_code();
-            self.marks.iter().for_each(MarkReceiver::sweep);
-            if wants_clock {
-                meter.open_inherited_clocks();
-            }
+        meter.set_interval_ns(self.cadence.interval_ns());
+        if self.cadence.run_if_due(|turn| meter.take_turn(turn)) {
+            self.open_what_is_due();
         }
         if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
             let mut warnings = self.meter.out.sums.warnings.iter();
@@ -395,6 +396,30 @@ impl<'job> Supervisor<'job> {
                 self.meter.warn(WarningKind::Thinned, text);
             }
         }
+    }
+
+    /// After a tick: what tells more of the job, and is not worth its cost in a short one.
+    fn open_what_is_due(&mut self) {
+        if !self.is_late && self.meter.elapsed_ns() > LATE_AFTER_NS {
+            self.is_late = true;
+            trim::give_back_code();
+            self.marks.iter().for_each(MarkReceiver::sweep);
+        }
+        if !self.has_settled {
+            return;
+        }
+        let (opens_clock, opens_maps) =
+            (self.wants_clock && self.is_late, self.meter.is_about_to_count_faults());
+        let is_warm =
+            !(opens_clock || opens_maps) || self.warm_up.get_or_insert_with(WarmUp::start).is_over();
+        if opens_clock && is_warm {
+            self.wants_clock = false;
+            self.meter.open_inherited_clocks();
+        }
+        if !opens_maps || is_warm {
+            self.meter.open_maps_if_due(&mut self.wants_clock);
+        }
+        self.warm_up.take_if(|warm_up| warm_up.is_over());
     }
 
     fn enforce_time_limit(&mut self) {

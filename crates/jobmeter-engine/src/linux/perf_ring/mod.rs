@@ -197,12 +197,11 @@ impl PerfRing {
         self.has_maps()
     }
 
-    /// From now on the pages of files that are touched are recorded too; returns the place for those that were touched before,
-    /// where the kernel tells them.
-    fn open_touches(&mut self) -> Option<()> {
+    /// From now on the pages of files that are touched are recorded too; returns whether they are.
+    fn open_touches(&mut self) -> bool {
         let touches = TouchRing::open(crate::linux::cpus::online()).ok();
         self.touches = touches.filter(|touches| touches.fds().all(|fd| wake_by(&self.wake, fd).is_ok()));
-        self.touches.as_ref().map(|_| ())
+        self.touches.is_some()
     }
 
     fn touches_mut(&mut self) -> Option<&mut TouchedFiles> {

@@ -1,9 +1,9 @@
 //! Puts together what is known of the time between two full ticks.
 
-use super::MachinePages;
 use super::departed::of_pid;
 use super::parents::CopyLife;
 use super::unread::LateMark;
+use super::{HUGE_PAGE_BYTES, MachinePages};
 use crate::account::ended::LastReadings;
 use crate::account::growth::Growth;
 use crate::account::parts::{Parts, anon_by_faults_bytes, is_loose};
@@ -32,9 +32,23 @@ impl Meter {
         (self.newborn_at_ns(pid).unwrap_or(0), end_ns.unwrap_or(u64::MAX))
     }
 
-    /// Page faults of the machine since before the last full tick; it has taken `all` by now.
-    fn machine_faults(&self, all: Option<u64>) -> Option<u64> {
-        Some(all?.saturating_sub(self.bounds.faults_before?.faults))
+    /// Page faults of the machine since before the last full tick, and since before `since_ns` if that is earlier; it has taken `all`
+    /// by now.
+    fn machine_faults(&self, all: Option<u64>, since_ns: u64) -> Option<u64> {
+        let last = self.bounds.counted_before?;
+        let before = if since_ns < last.t_ns { self.bounds.history.before(since_ns)? } else { &last };
+        Some(all?.saturating_sub(before.faults))
+    }
+
+    /// Huge pages of anonymous memory that the machine has given out since the oldest of those was born who may have some of which no
+    /// tick knows; `all` since boot.
+    fn huge_since_births_bytes(&self, interval: &Interval, all: Option<u64>) -> Option<u64> {
+        let copies = interval.living.iter().filter(|process| process.is_copy);
+        let copies = copies.map(|copy| self.forked_at_ns(copy.pid).unwrap_or(0));
+        let ended = interval.ended.iter().filter(|ended| ended.may_hold_unread_huge());
+        let oldest_ns = copies.chain(ended.map(|ended| ended.fork_ns)).min().unwrap_or(0);
+        let before = self.bounds.history.before(oldest_ns).filter(|_| oldest_ns > 0)?;
+        Some(all?.saturating_sub(before.huge_anon) * HUGE_PAGE_BYTES)
     }
 
     /// Page faults of the parent of a copy that became no program.
@@ -81,7 +95,7 @@ impl Meter {
             mapped_bytes: machine.mapped_bytes,
             files_bytes,
             ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
-            machine_faults: self.machine_faults(machine.faults),
+            machine_faults: self.machine_faults(machine.faults, u64::MAX),
             has_unlisted: !self.events_are_complete(),
             has_unwaited,
             ..Interval::default()
@@ -128,6 +142,7 @@ impl Meter {
         // Where they were not counted, the next count begins before this tick.
         let counted = Some(interval.huge.since_tick_bytes).filter(|bytes| *bytes < u64::MAX);
         self.bounds.huge_before_bytes = counted.unwrap_or(0);
+        let mut unseen_since_ns = u64::MAX;
         for (gone, life, readings) in lived {
             // Learned while the others were looked at.
             let end_ns = life.end_ns.max(self.bounds.copies_until_ns(life.pid));
@@ -135,9 +150,9 @@ impl Meter {
             let held_ns = held.as_ref().and_then(|held| held.get(&(life.pid, life.fork_ns)));
             match held_ns.filter(|_| life.pid > 0) {
                 Some(held_ns) => {
-                    let before_ns = self.bounds.faults_before.map_or(u64::MAX, |before| before.t_ns);
-                    if gone.is_none() && life.fork_ns < before_ns {
-                        interval.machine_faults = None;
+                    if gone.is_none() {
+                        // All that it has comes with faults since its birth.
+                        unseen_since_ns = unseen_since_ns.min(life.fork_ns);
                     }
                     let not_counted = gone.map_or(0, |gone| gone.faults) + FAULTS_FOR_PARENT;
                     let counted = life.counted_faults.saturating_sub(not_counted);
@@ -150,6 +165,10 @@ impl Meter {
                 }
             }
         }
+        if interval.machine_faults.is_some() {
+            interval.machine_faults = self.machine_faults(machine.faults, unseen_since_ns);
+        }
+        interval.huge_since_births_bytes = self.huge_since_births_bytes(&interval, machine.huge_anon);
         interval
     }
 

@@ -27,7 +27,7 @@ impl Meter {
         }
         // A process that ended before its turn in the list came may have been the job's, and so may its children.
         follower.lives.doubt_strangers_until(listed_ns);
-        follower.open_maps_if_due(self.tree.proc, self.elapsed_ns());
+        follower.open_maps_if_due(self.tree.proc, self.elapsed_ns(), false);
         self.witnesses.follower = Some(follower);
     }
 }

@@ -16,8 +16,9 @@ use std::os::fd::AsRawFd;
 /// The mappings of more processes than this are not read, each of which takes some 50 µs.
 const MOST_READ: usize = 64;
 
-/// Below this it does not matter who shares which pages, and the start of the trace points takes 2 ms of CPU time.
-const WORTH_TOUCHES_BYTES: u64 = 8 << 20;
+/// Below this it hardly matters who shares which pages. To start takes 1 ms of CPU time, and more for every page that is there by then:
+/// a late start costs more, and what was touched before is known of the living only.
+const WORTH_TOUCHES_BYTES: u64 = 3 << 20;
 
 /// The meter stands still while the trace points are switched on, some milliseconds on a busy machine: not while processes come and go
 /// so fast that their records would not fit into the ring meanwhile.
@@ -107,15 +108,16 @@ impl Follower {
         }
     }
 
-    /// One process alone is bounded by its mark.
-    fn is_due(&self, elapsed_ns: u64) -> bool {
-        !self.ring.has_maps() && elapsed_ns >= self.maps.due_ns && self.lives.count() >= 2
+    /// One process alone is bounded by its mark. One that `discards` the accounts of its children is followed before it has any.
+    fn is_due(&self, elapsed_ns: u64, discards: bool) -> bool {
+        let is_worth = self.lives.count() >= 2 || discards && self.ring.is_fed();
+        !self.ring.has_maps() && elapsed_ns >= self.maps.due_ns && is_worth
     }
 
     /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whether it has begun.
     /// What was mapped before is read; whatever is mapped meanwhile is in the ring.
-    pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64) -> bool {
-        if !self.is_due(elapsed_ns) {
+    pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64, discards: bool) -> bool {
+        if !self.is_due(elapsed_ns, discards) {
             return false;
         }
         // Where the ring has overflowed, it is tried again when as much time has passed once more.
@@ -177,7 +179,7 @@ impl Follower {
             return false;
         }
         self.maps.has_tried_touches = true;
-        if self.ring.open_touches().is_none() {
+        if !self.ring.open_touches() {
             return false;
         }
         let pids = self.pids_with_unborn();
@@ -229,10 +231,10 @@ fn touch_present(proc: ProcRoot, pid: i32, maps_text: &[u8], touched: &mut Touch
 }
 
 impl Meter {
-    /// Whether page faults of the job's processes are about to be counted.
-    fn is_about_to_count_faults(&self) -> bool {
+    /// Whether events of the job's own tasks are about to be opened, which count their page faults.
+    pub(crate) fn is_about_to_count_faults(&self) -> bool {
         let follower = self.witnesses.follower.as_ref().filter(|follower| follower.ring.is_fed());
-        follower.is_some_and(|follower| follower.is_due(self.elapsed_ns()))
+        follower.is_some_and(|follower| follower.is_due(self.elapsed_ns(), self.doubts.may_discard))
     }
 
     /// See [`Follower::open_maps_if_due`] and [`Follower::open_touches_if_worth`]. The next interval begins with it: what was given
@@ -241,19 +243,19 @@ impl Meter {
     /// `wants_clock` says whether an inherited clock is to be opened later. That is done before page faults are counted: when two tasks
     /// take turns, the kernel swaps the counts of their events in the order in which those were opened, but a child has them in the
     /// order of their CPUs, those of any CPU first.
-    pub(crate) fn open_maps_if_due(&mut self, wants_clock: &mut Option<bool>) {
-        if *wants_clock == Some(true) && self.is_about_to_count_faults() {
-            *wants_clock = Some(false);
+    pub(crate) fn open_maps_if_due(&mut self, wants_clock: &mut bool) {
+        if *wants_clock && self.is_about_to_count_faults() {
+            *wants_clock = false;
             self.open_inherited_clocks();
         }
-        let elapsed_ns = self.elapsed_ns();
+        let (elapsed_ns, discards) = (self.elapsed_ns(), self.doubts.may_discard);
         let proc = self.tree.proc;
         let Some(follower) = self.witnesses.follower.as_mut() else { return };
         let file_bytes = match &self.tree.processes[..] {
             [_, _, ..] => self.tree.processes.iter().map(|process| process.rss_file_bytes).sum(),
             _ => 0,
         };
-        let begins_maps = follower.open_maps_if_due(proc, elapsed_ns);
+        let begins_maps = follower.open_maps_if_due(proc, elapsed_ns, discards);
         if begins_maps && follower.ring.is_fed() {
             self.witnesses.exits.collect(sys::monotonic_ns());
             self.witnesses.exits.feed(&mut follower.ring);
