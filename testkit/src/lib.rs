@@ -10,6 +10,7 @@ pub mod cpu;
 #[cfg(target_arch = "x86_64")]
 pub mod fault;
 pub mod floor;
+pub mod frozen;
 pub mod grab;
 pub mod inherit;
 pub mod invariants;

@@ -2,12 +2,13 @@
 //!
 //! Nothing here believes jobmeter: its CPU time is read from the CPU clock of its process, its memory from the
 //! kernel's high-water mark, and the floor it is compared with is a program that does the same kernel reads.
-//! Arguments choose tables (`tick wall fault crowd history`); without any, all these are made. `long` exports ten
+//! Arguments choose tables (`tick wall fault hang crowd history`); without any, all these are made. `long` exports ten
 //! million ticks and is made only when named. `FLOOR="io=10 stat=10"` tells
 //! the floor program how often jobmeter does its slower reads.
 
 mod crowd;
 mod fault;
+mod hang;
 mod history;
 mod machine;
 mod metered;
@@ -37,6 +38,9 @@ fn run() -> io::Result<()> {
     }
     if wanted("fault") {
         fault::print(&place)?;
+    }
+    if wanted("hang") {
+        hang::print(&place)?;
     }
     if wanted("crowd") {
         crowd::print(&place)?;

@@ -2,7 +2,7 @@
 //! not wait for it; what is lost is the record, with one warning.
 
 use crate::help::{JOBMETER, Room, Run, is_root, is_running, not_here, send, wait_until};
-use std::path::{Path, PathBuf};
+use jobmeter_testkit::frozen::Disk;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,40 +11,8 @@ use std::time::{Duration, Instant};
 const HANGS_FOR: Duration = Duration::from_secs(120);
 const NOT_WAITED: Duration = Duration::from_secs(30);
 
-/// An ext4 file system in a file, thawed and unmounted at the end whatever happened.
-struct Disk(PathBuf);
-
-impl Disk {
-    fn mount(room: &Room) -> Option<Disk> {
-        let (image, at) = (room.path("image"), room.path("disk"));
-        std::fs::create_dir(&at).expect("make the mount point");
-        std::fs::File::create(&image).and_then(|file| file.set_len(16 << 20)).expect("make the image");
-        let made = quiet("mkfs.ext4", &["-q".as_ref(), image.as_ref()])
-            && quiet("mount", &["-o".as_ref(), "loop".as_ref(), image.as_ref(), at.as_ref()]);
-        made.then_some(Disk(at))
-    }
-
-    fn freeze(&self) -> bool {
-        quiet("fsfreeze", &["-f".as_ref(), self.0.as_ref()])
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        quiet("fsfreeze", &["-u".as_ref(), self.0.as_ref()]);
-        // What hung in the store goes when it thaws; until then it is busy.
-        let gone = || quiet("umount", &[self.0.as_ref()]);
-        let began = Instant::now();
-        while !gone() && began.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-fn quiet(program: &str, arguments: &[&Path]) -> bool {
-    let mut command = Command::new(program);
-    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+fn mount(room: &Room) -> Option<Disk> {
+    Disk::mount(&room.path("image"), room.path("disk")).expect("make the image and the mount point")
 }
 
 fn warnings_about_the_record(stderr: &str) -> usize {
@@ -120,11 +88,11 @@ fn a_frozen_store_holds_up_neither_signals_nor_the_end() {
         return not_here("a file system may only be mounted and frozen by root");
     }
     let room = Room::new("frozen");
-    let Some(disk) = Disk::mount(&room) else {
+    let Some(disk) = mount(&room) else {
         return not_here("no loop mount of an ext4 image is to be had");
     };
     let mut command = room.jobmeter(&["run", "-i", "10ms", "--", "sh", "-c", UNTIL_TERM]);
-    command.env("JOBMETER_STORE", disk.0.join("store"));
+    command.env("JOBMETER_STORE", disk.path().join("store"));
     let mut is_frozen = false;
     let ended = terminated(&room, command, false, || is_frozen = disk.freeze());
     if !is_frozen {
@@ -139,11 +107,11 @@ fn a_store_frozen_from_the_start_keeps_the_time_limit() {
         return not_here("a file system may only be mounted and frozen by root");
     }
     let room = Room::new("frozen-early");
-    let Some(disk) = Disk::mount(&room).filter(Disk::freeze) else {
+    let Some(disk) = mount(&room).filter(Disk::freeze) else {
         return not_here("no loop mount of an ext4 image is to be had, or it cannot be frozen");
     };
     let mut command = room.jobmeter(&["run", "--timeout", "500ms", "--", "sh", "-c", "echo fine; sleep 60"]);
-    command.env("JOBMETER_STORE", disk.0.join("store"));
+    command.env("JOBMETER_STORE", disk.path().join("store"));
     let began = Instant::now();
     let run = room.finish(command);
     let took = began.elapsed();
@@ -156,7 +124,7 @@ fn a_store_frozen_from_the_start_keeps_the_time_limit() {
 /// Without any privilege: every write to the record takes two minutes.
 #[test]
 fn a_slow_store_holds_up_neither_signals_nor_the_end() {
-    if !quiet("strace", &["-V".as_ref()]) {
+    if !Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
         return not_here("strace is missing");
     }
     let room = Room::new("slow");
