@@ -18,10 +18,10 @@ with open(os.path.join(sys.argv[1], 'witness-' + str(os.getpid())), 'w') as out:
 os._exit(0)
 ";
 
-/// To half a per cent; and a rank writes its file and ends after it has counted, which takes milliseconds on some file systems.
+/// To half a per cent; and a rank writes its file and ends after it has counted, which takes milliseconds, and more on a busy machine.
 fn equals_the_witnesses(cpu_s: f64, witnesses: &[f64]) {
     let truth_s: f64 = witnesses.iter().sum();
-    let after_s = 0.005 * witnesses.len() as f64;
+    let after_s = 0.02 * witnesses.len() as f64;
     let (low, high) = (truth_s * 0.995, truth_s * 1.005 + after_s);
     assert!((low..high).contains(&cpu_s), "{cpu_s} s, the witnesses counted {truth_s} s");
 }
