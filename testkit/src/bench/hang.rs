@@ -5,7 +5,7 @@ use crate::table::{Table, held, median};
 use jobmeter_testkit::frozen::Disk;
 use jobmeter_testkit::sys;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 const ROUNDS: usize = 5;
@@ -19,8 +19,8 @@ const UNTIL_TERM: &str = "trap 'date +%s%N > got; exit 3' TERM; echo > ready; wh
 
 pub(crate) fn print(place: &Place) -> io::Result<()> {
     let Some(disk) = Disk::mount(&place.path("image"), place.path("disk"))? else {
-        println!("\nNo store that hangs: it takes root, mkfs.ext4 and a loop mount.");
-        return Ok(());
+        let why = "No store that hangs: it takes root, mkfs.ext4 and a loop mount.";
+        return writeln!(io::stdout(), "\n{why}");
     };
     let mut table = Table::new(&["the store", "signal ms", "at most", "end ms", "at most", "held"]);
     for hangs in [false, true] {
