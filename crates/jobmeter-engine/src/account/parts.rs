@@ -17,6 +17,10 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    /// Nothing bounds it. A sum with it in it stays above every real bound.
+    pub(crate) const UNBOUNDED: Parts =
+        Parts { own_bytes: u64::MAX >> 1, file_bytes: 0, anon_bytes: u64::MAX >> 1 };
+
     /// Splits `total_bytes`; files are at most the whole. Anonymous memory may be all of it.
     pub(crate) fn of(total_bytes: u64, file_bytes: u64) -> Parts {
         let file_bytes = file_bytes.min(total_bytes);

@@ -114,6 +114,11 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// One that lives, and that a tick could not read: as large as the largest of all, which may be known at the end.
+    pub(crate) fn as_the_largest(fork_ns: u64) -> Ended {
+        Ended { fork_ns, is_loose: true, ..Ended::at_unknown_times(Some(Parts::UNBOUNDED)) }
+    }
+
     /// Huge pages that it got since its birth are in no bound of its own.
     pub(crate) fn may_hold_unread_huge(&self) -> bool {
         self.at_most.is_none() || self.inherited_bytes > 0

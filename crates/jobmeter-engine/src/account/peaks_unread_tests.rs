@@ -67,3 +67,21 @@ fn where_nobody_waits_the_faults_of_the_machine_bound_what_ended_unread() {
     peaks.take(&interval(None));
     assert_eq!(peaks.upper(holed), None);
 }
+
+/// A process became another program while a tick read the others: those that ended unread beside it were all taken for the largest.
+#[test]
+fn one_that_could_not_be_read_is_as_large_as_the_largest() {
+    let mut peaks = Peaks::default();
+    let unread = [at(0, 9, None), at(0, 9, None), at(0, 9, None)];
+    let both = [Ended::as_the_largest(0), Ended::as_the_largest(5)];
+    let ended = unread.into_iter().chain(both).collect();
+    peaks.take(&Interval {
+        ended,
+        ended_faults: Some(256),
+        files_bytes: Some(10 * MB),
+        ..Interval::default()
+    });
+    peaks.take(&quiet());
+    assert_eq!(upper_mb(&peaks, Some(60)), Some((2 * 60 + 1 + 10, UpperSource::FilesOnce)));
+    assert_eq!(upper_mb(&peaks, None), None, "the largest is not known");
+}

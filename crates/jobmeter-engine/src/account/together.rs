@@ -20,7 +20,10 @@ pub(super) struct Alive {
 
 impl Alive {
     fn step(&mut self, process: &Ended, is_fork: bool) {
-        let moved = |count: u64, by: u64| if is_fork { count + by } else { count.saturating_sub(by) };
+        let moved = |count: u64, by: u64| match is_fork {
+            true => count.saturating_add(by),
+            false => count.saturating_sub(by),
+        };
         match process.at_most {
             None => {
                 self.unbounded = moved(self.unbounded, 1);

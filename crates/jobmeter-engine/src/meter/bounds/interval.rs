@@ -220,8 +220,13 @@ impl Meter {
         } else {
             // Its faults are not among those of the ended.
             let fork_ns = self.newborn_at_ns(pid).unwrap_or(0);
-            interval.ended.push(Ended { is_main, fork_ns, ..Ended::at_unknown_times(None) });
-            (interval.ended_faults, interval.machine_faults) = (None, None);
+            interval.machine_faults = None;
+            if is_main {
+                interval.ended.push(Ended { is_main, fork_ns, ..Ended::at_unknown_times(None) });
+                interval.ended_faults = None;
+            } else {
+                interval.ended.push(Ended::as_the_largest(fork_ns));
+            }
         }
     }
 }
