@@ -398,23 +398,6 @@ fn huge_pages_count_once_for_all() {
     );
     let unread = at(0, 9, None);
     assert_eq!(upper(two(), vec![unread]), Some((40 + 150 + 30, UpperSource::FilesOnce)));
-    let since_births = |has_unlisted| Interval {
-        living: two(),
-        ended: vec![unread],
-        huge,
-        huge_since_births_bytes: Some(12 * MB),
-        files_bytes: Some(150 * MB),
-        has_unlisted,
-        ..quiet()
-    };
-    assert_eq!(
-        since_births(false).huge_once_bytes(),
-        12 * MB,
-        "what was given out before its birth is not its own"
-    );
-    assert_eq!(since_births(true).huge_once_bytes(), 30 * MB, "others may be older");
-    let soon = Interval { huge_since_births_bytes: Some(2 * MB), ..since_births(false) };
-    assert_eq!(soon.huge_once_bytes(), 8 * MB, "others may have got them since the last full tick");
 }
 
 /// A large program that forks small ones: from its fork to its exec a child has all that its parent has.

@@ -85,3 +85,21 @@ fn one_that_could_not_be_read_is_as_large_as_the_largest() {
     assert_eq!(upper_mb(&peaks, Some(60)), Some((2 * 60 + 1 + 10, UpperSource::FilesOnce)));
     assert_eq!(upper_mb(&peaks, None), None, "the largest is not known");
 }
+
+#[test]
+fn huge_pages_that_were_given_out_before_a_birth_are_not_its_own() {
+    let interval = |births_mb: u64, has_unlisted| Interval {
+        ended: vec![at(5, 9, None)],
+        huge: Huge { since_tick_bytes: 8 * MB, anon_since_start_bytes: 30 * MB },
+        huge_since_births_bytes: Some(births_mb * MB),
+        has_unlisted,
+        ..quiet()
+    };
+    assert_eq!(interval(12, false).huge_once_bytes(), 12 * MB);
+    assert_eq!(interval(12, true).huge_once_bytes(), 30 * MB, "others may be older");
+    assert_eq!(
+        interval(2, false).huge_once_bytes(),
+        8 * MB,
+        "others may have got them since the last full tick"
+    );
+}

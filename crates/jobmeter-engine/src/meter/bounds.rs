@@ -95,9 +95,6 @@ pub(crate) struct Bounds {
     pages_at_tick: Option<Pages>,
     /// Huge pages that the machine gave out between the last two readings at full ticks.
     huge_before_bytes: u64,
-    /// Counts of the machine before this full tick read the first process, before the last one did, and earlier.
-    counted_at_begin: Option<CountedAt>,
-    counted_before: Option<CountedAt>,
     history: History,
 }
 
@@ -294,8 +291,7 @@ impl Meter {
         let counted = pages.and_then(|Pages { faults, huge_anon, .. }| {
             Some(CountedAt { faults: faults?, huge_anon, t_ns: sys::monotonic_ns() })
         });
-        self.bounds.counted_at_begin = counted;
-        counted.into_iter().for_each(|counted| self.bounds.history.push(counted));
+        self.bounds.history.begin(counted);
     }
 
     /// At a full tick: bounds the memory of the time since the one before.
@@ -313,7 +309,7 @@ impl Meter {
         if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
             // Since the full tick before, nobody did anything, nor mapped a file.
             self.take_files_bytes(now_ns, None);
-            self.bounds.counted_before = self.bounds.counted_at_begin.take();
+            self.bounds.history.end();
             return;
         }
         let interval = self.interval(now_ns, &passed);
@@ -325,7 +321,7 @@ impl Meter {
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);
         self.bounds.bounded_at_ns = now_ns;
-        self.bounds.counted_before = self.bounds.counted_at_begin.take();
+        self.bounds.history.end();
     }
 
     /// What the job had mapped of files and shared memory since the last full tick, each page once, where that is known.

@@ -1,12 +1,13 @@
 //! Running a job under the meter: one loop over signals, the clock and marks; no thread.
 
+mod ticks;
+
 use crate::linux::cgroup::{JobGroup, Membership};
 use crate::linux::control::{self, Pid, Waiting};
 use crate::linux::perf_ring::PerfRing;
 use crate::linux::perf_warm_up::WarmUp;
 use crate::linux::pidfd;
 use crate::linux::sys;
-use crate::linux::trim;
 use crate::meter::Meter;
 use crate::meter::finish::Ending;
 use crate::run::cadence::Cadence;
@@ -18,20 +19,13 @@ use crate::run::plain;
 use crate::run::sentinel::{Sentinel, SignalSet};
 use crate::run::spawn::{Arrived, SpawnError};
 use jobmeter_model::summary::{Limits, RunInfo, Summary};
-use jobmeter_model::units::{format_count, format_duration_ns};
 use jobmeter_model::verdict::{self, Circumstances};
 use jobmeter_model::{VerdictKind, WarningKind};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// Shorter jobs do without an inherited perf clock, keep the memory of the start, and leave pipes of killed meters to others.
-const LATE_AFTER_NS: u64 = 250_000_000;
-
 /// Loading a command takes about this long; one that has ended by then had no children to report.
 const EXIT_RECORDS_AFTER_NS: u64 = 1_000_000;
-
-/// Jobs shorter than this do without what tells of the ends of others' children.
-const SETTLED_AFTER_NS: u64 = 20_000_000;
 
 /// A job under the meter.
 pub struct Supervisor<'job> {
@@ -367,59 +361,6 @@ impl<'job> Supervisor<'job> {
         if let Some(marks) = &mut self.marks {
             marks.each(|mark| meter.mark(&mark.name, mark.kind, mark.pid, mark.tid));
         }
-    }
-
-    fn tick_if_due(&mut self) {
-        let meter = &mut self.meter;
-        if !self.has_settled && meter.elapsed_ns() > SETTLED_AFTER_NS {
-            self.has_settled = true;
-            // Processes that end in the first moments are reaped by us, or their exit code stays unknown.
-            meter.open_exit_events();
-            self.oom.begin(&self.membership, self.job.spawned.pid);
-        }
-        if self.warm_up.as_mut().is_some_and(WarmUp::is_just_over) {
-            self.cadence.hasten();
-        }
-        meter.set_interval_ns(self.cadence.interval_ns());
-        if self.cadence.run_if_due(|turn| meter.take_turn(turn)) {
-            self.open_what_is_due();
-        }
-        if let Some((interval_ns, cost_ns)) = self.cadence.take_thinned() {
-            let mut warnings = self.meter.out.sums.warnings.iter();
-            if !warnings.any(|warning| warning.kind == WarningKind::Thinned) {
-                let text = format!(
-                    "a tick over {} processes costs {}: ticks are taken every {} to stay light",
-                    format_count(self.meter.process_count() as u64),
-                    format_duration_ns(cost_ns),
-                    format_duration_ns(interval_ns)
-                );
-                self.meter.warn(WarningKind::Thinned, text);
-            }
-        }
-    }
-
-    /// After a tick: what tells more of the job, and is not worth its cost in a short one.
-    fn open_what_is_due(&mut self) {
-        if !self.is_late && self.meter.elapsed_ns() > LATE_AFTER_NS {
-            self.is_late = true;
-            trim::give_back_code();
-            self.marks.iter().for_each(MarkReceiver::sweep);
-        }
-        if !self.has_settled {
-            return;
-        }
-        let (opens_clock, opens_maps) =
-            (self.wants_clock && self.is_late, self.meter.is_about_to_count_faults());
-        let is_warm =
-            !(opens_clock || opens_maps) || self.warm_up.get_or_insert_with(WarmUp::start).is_over();
-        if opens_clock && is_warm {
-            self.wants_clock = false;
-            self.meter.open_inherited_clocks();
-        }
-        if !opens_maps || is_warm {
-            self.meter.open_maps_if_due(&mut self.wants_clock);
-        }
-        self.warm_up.take_if(|warm_up| warm_up.is_over());
     }
 
     fn enforce_time_limit(&mut self) {

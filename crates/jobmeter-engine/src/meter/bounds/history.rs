@@ -11,21 +11,39 @@ pub(super) struct CountedAt {
     pub huge_anon: u64,
 }
 
-/// In the order of their times.
 #[derive(Debug, Default)]
-pub(super) struct History(Vec<CountedAt>);
+pub(super) struct History {
+    /// In the order of their times.
+    kept: Vec<CountedAt>,
+    /// Before this full tick read the first process, and before the last one did; `None` where it did not ask.
+    at_begin: Option<CountedAt>,
+    at_last: Option<CountedAt>,
+}
 
 impl History {
-    pub(super) fn push(&mut self, counted: CountedAt) {
-        if self.0.len() == MOST_KEPT {
-            self.0.remove(0);
+    /// A full tick begins.
+    pub(super) fn begin(&mut self, counted: Option<CountedAt>) {
+        self.at_begin = counted;
+        if counted.is_some() && self.kept.len() == MOST_KEPT {
+            self.kept.remove(0);
         }
-        self.0.push(counted);
+        self.kept.extend(counted);
+    }
+
+    /// It is over: the next interval has begun with it.
+    pub(super) fn end(&mut self) {
+        self.at_last = self.at_begin.take();
+    }
+
+    /// Before the last full tick, and before `t_ns` if that is earlier.
+    pub(super) fn last_and_before(&self, t_ns: u64) -> Option<CountedAt> {
+        let last = self.at_last?;
+        if t_ns < last.t_ns { self.before(t_ns) } else { Some(last) }
     }
 
     /// The last that was read before `t_ns`.
-    pub(super) fn before(&self, t_ns: u64) -> Option<&CountedAt> {
-        self.0.iter().rev().find(|counted| counted.t_ns <= t_ns)
+    pub(super) fn before(&self, t_ns: u64) -> Option<CountedAt> {
+        self.kept.iter().rev().find(|counted| counted.t_ns <= t_ns).copied()
     }
 }
 
@@ -33,18 +51,37 @@ impl History {
 mod tests {
     use super::*;
 
+    fn counted(at: u64) -> Option<CountedAt> {
+        Some(CountedAt { t_ns: at * 10, faults: at, huge_anon: 0 })
+    }
+
     #[test]
     fn the_last_before_a_time() {
         let mut history = History::default();
         assert_eq!(history.before(5), None);
-        for at in 1..=MOST_KEPT as u64 + 1 {
-            history.push(CountedAt { t_ns: at * 10, faults: at, huge_anon: 0 });
-        }
+        (1..=MOST_KEPT as u64 + 1).for_each(|at| history.begin(counted(at)));
         let faults = |t_ns| history.before(t_ns).map(|counted| counted.faults);
         assert_eq!(
             (faults(29), faults(30), faults(u64::MAX)),
             (Some(2), Some(3), Some(MOST_KEPT as u64 + 1))
         );
         assert_eq!(faults(19), None, "forgotten");
+    }
+
+    #[test]
+    fn an_interval_begins_with_the_tick_before() {
+        let mut history = History::default();
+        history.begin(counted(1));
+        assert_eq!(history.last_and_before(u64::MAX), None, "there was no tick before");
+        history.end();
+        history.begin(counted(5));
+        assert_eq!(history.last_and_before(u64::MAX), counted(1));
+        history.end();
+        assert_eq!(history.last_and_before(50), counted(5));
+        assert_eq!(history.last_and_before(49), counted(1), "somebody was born before the last tick");
+        assert_eq!(history.last_and_before(9), None);
+        history.begin(None);
+        history.end();
+        assert_eq!(history.last_and_before(u64::MAX), None, "the last tick did not ask");
     }
 }

@@ -35,9 +35,7 @@ impl Meter {
     /// Page faults of the machine since before the last full tick, and since before `since_ns` if that is earlier; it has taken `all`
     /// by now.
     fn machine_faults(&self, all: Option<u64>, since_ns: u64) -> Option<u64> {
-        let last = self.bounds.counted_before?;
-        let before = if since_ns < last.t_ns { self.bounds.history.before(since_ns)? } else { &last };
-        Some(all?.saturating_sub(before.faults))
+        Some(all?.saturating_sub(self.bounds.history.last_and_before(since_ns)?.faults))
     }
 
     /// Huge pages of anonymous memory that the machine has given out since the oldest of those was born who may have some of which no
