@@ -104,7 +104,7 @@ fn an_attached_process_whose_end_was_missed_is_a_lower_bound_itself() {
     for metric in [&CPU[..1], &CHARS, &STORAGE, &FAULTS, &SWITCHES].concat() {
         assert_eq!(grade(Scope::Main, metric), Quality::LowerBound, "{metric:?}");
     }
-    let evidence = CpuEvidence { thread_loss_ns: 1_000_000_000, ..CpuEvidence::default() };
+    let evidence = CpuEvidence { threads: 50_000, ..CpuEvidence::default() };
     let grade = graded(&CounterSigns { cpu: evidence.settle(), ..signs() });
     assert_eq!(grade(Scope::Main, Metric::CpuNs), Quality::LowerBound);
     assert_eq!(grade(Scope::Main, Metric::FaultsMinor), Quality::Exact, "threads lose time only");

@@ -120,7 +120,8 @@ fn a_new_maximum_is_looked_at_twice() {
 #[test]
 fn copies_that_write_are_asked_again_after_a_while() {
     let mut account = MemoryAccount::default();
-    let still = [main_of(100, 0), with_rollup(copy(100, 100), 50, 0)];
+    let still = [main_of(100, 0), with_rollup(copy(100, 100), 50, 0)]
+        .map(|reading| MemoryReading { rollup_cost_ns: 1_500_000, ..reading });
     account.take_pass(&still, &[with_rollup(main_of(100, 0), 50, 0), still[1]], 3_000_000, LATER_NS);
     account.take(&still);
     let mut writing = still;
@@ -176,8 +177,8 @@ fn an_expensive_pass_waits_until_the_memory_stands_still() {
     assert_eq!(restless.wants(&at(40), LATER_NS), Wanted::SecondLook);
     assert_eq!(restless.wants(&at(80), LATER_NS + LONGEST_WAIT_NS - 1), Wanted::SecondLook);
     assert_eq!(restless.wants(&at(120), LATER_NS + LONGEST_WAIT_NS), PASS, "it may never stand still");
-    let cheap = at(40).map(|reading| MemoryReading { rollup_cost_ns: 3_000_000, ..reading });
-    assert_eq!(MemoryAccount::default().wants(&cheap, LATER_NS), PASS, "a quarter of the budget");
+    let cheap = at(40).map(|reading| MemoryReading { rollup_cost_ns: 2_000_000, ..reading });
+    assert_eq!(MemoryAccount::default().wants(&cheap, LATER_NS), PASS, "a sixth of the budget");
 }
 
 /// A database server: pages that a dozen processes map cost twice what their number lets expect, and a pass that seemed cheap came too
@@ -214,7 +215,8 @@ fn together_no_more_than_the_sum_of_the_scopes() {
 #[test]
 fn passes_are_paid_from_the_budget() {
     let mut account = MemoryAccount::default();
-    let readings = [with_rollup(main_of(10, 0), 10, 10), with_rollup(program(20, 0), 20, 20)];
+    let readings = [with_rollup(main_of(10, 0), 10, 10), with_rollup(program(20, 0), 20, 20)]
+        .map(|reading| MemoryReading { rollup_cost_ns: 7_000_000, ..reading });
     account.take_pass(&readings, &readings, 14_000_000, LATER_NS);
     account.take_pass(&readings, &readings, 14_000_000, LATER_NS);
     account.take(&readings);
@@ -222,6 +224,20 @@ fn passes_are_paid_from_the_budget() {
     assert_eq!(account.wants(&grown, LATER_NS), Wanted::SecondLook, "28 of 27 ms are spent");
     assert_eq!((account.passes, account.refused), (2, 1));
     assert_eq!(wants_still(&mut account, &grown, 3 * LATER_NS), PASS, "two seconds later there is more");
+}
+
+/// A small pass was held up: the one at the peak can still be afforded.
+#[test]
+fn a_pass_that_was_held_up_is_not_paid_in_full() {
+    let mut account = MemoryAccount::default();
+    let readings = [with_rollup(main_of(10, 0), 10, 10), with_rollup(program(20, 0), 20, 20)];
+    account.take_pass(&readings, &readings, 12_600_000, LATER_NS);
+    assert_eq!(account.spent_ns, MOST_UNEXPECTED * 2 * 50_000);
+    assert_eq!(account.took_ns(), 12_600_000, "the tick has taken as long");
+    account.take(&readings);
+    let large = [main_of(300, 0), program(300, 0)]
+        .map(|reading| MemoryReading { rollup_cost_ns: 6_000_000, ..reading });
+    assert_eq!(wants_still(&mut account, &large, 2 * LATER_NS), PASS);
 }
 
 #[test]

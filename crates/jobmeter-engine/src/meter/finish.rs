@@ -28,13 +28,6 @@ pub struct Ending {
     pub fork_floor_bytes: u64,
 }
 
-/// CPU time that the kernel leaves out of a process's account for each thread that ends, at most: what it takes to leave
-/// the core. From what 40,000 short threads were short of: 1 to 13 % of their time, at most 10 µs each.
-const LOSS_PER_THREAD_NS: u64 = 10_000;
-/// The same for each process whose parent waits for it on another core before it has left its own: 2,000 short programs were
-/// short of 4 µs each.
-const LOSS_PER_PROCESS_NS: u64 = 5_000;
-
 const STOLEN: &str =
     "the hypervisor took cores away, and the kernel's clock ticks miss a part of what ran in between";
 
@@ -133,8 +126,8 @@ impl Meter {
             end_is_missing: matches!(self.target, Target::Attached(_)) && !self.has_main(),
             tick_ns: self.tree.scale.tick_ns,
             rounded_before: self.counters.base.gaps.rounded,
-            thread_loss_ns: self.thread_births() * LOSS_PER_THREAD_NS,
-            process_loss_ns: self.process_births().saturating_mul(LOSS_PER_PROCESS_NS),
+            threads: self.thread_births(),
+            processes: self.process_births(),
             nobody_is_missing: self.events_are_complete() && !self.counters.ledger.has_hole,
         }
     }

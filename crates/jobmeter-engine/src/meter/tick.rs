@@ -48,13 +48,13 @@ impl Meter {
 
     /// A row, or a look between rows.
     pub(crate) fn take_turn(&mut self, turn: Turn) -> Found {
-        let rollups_before_ns = self.memory.spent_ns();
+        let rollups_before_ns = self.memory.took_ns();
         match turn {
             Turn::Row => self.tick_at(sys::monotonic_ns(), Depth::Usual),
             Turn::Look => self.look(true),
             Turn::Glance => self.look(false),
         }
-        let rollups_ns = self.memory.spent_ns() - rollups_before_ns;
+        let rollups_ns = self.memory.took_ns() - rollups_before_ns;
         Found { is_changing: self.levels.take_change(), rollups_ns }
     }
 
