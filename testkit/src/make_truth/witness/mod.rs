@@ -21,6 +21,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 pub(crate) use taskstats::Counters;
 use taskstats::Taskstats;
+use timeline::MainClock;
 pub(crate) use timeline::{Moment, Timeline};
 pub(crate) use tree::End;
 use tree::Tree;
@@ -181,7 +182,7 @@ impl Witnesses {
             while !stop.load(Ordering::Relaxed) {
                 timeline.push(Moment::read(|| {
                     let cpu_ns = group.as_ref().and_then(|group| group.cpu_ns()).map(|ns| ns + before_ns);
-                    (cpu_ns, jobmeter_testkit::sys::try_clock_ns(clock), counters_now(&tree))
+                    (cpu_ns, main_clock(pid, clock), counters_now(&tree))
                 }));
                 std::thread::sleep(Duration::from_millis(4));
             }
@@ -259,6 +260,18 @@ impl Witnesses {
                 .collect(),
         }
     }
+}
+
+/// The clock of the first process, as long as it is there.
+fn main_clock(pid: i32, clock: libc::clockid_t) -> Option<MainClock> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in brackets and may have some of its own.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let (state, threads) = (fields.next()?, fields.nth(16)?);
+    // The state is that of the first thread.
+    let is_running = state == "R" || threads != "1";
+    Some(MainClock { is_running, cpu_ns: jobmeter_testkit::sys::try_clock_ns(clock)? })
 }
 
 /// Ended and living tasks together. A task that ends meanwhile may be missing for a moment, never counted twice.

@@ -19,15 +19,24 @@ pub(crate) struct Moment {
     before_ns: u64,
     pub cpu_ns: Option<u64>,
     /// The CPU clock of the first process, while it is there.
-    pub main_ns: Option<u64>,
+    pub main: Option<MainClock>,
     pub counters: Counters,
 }
 
+/// The CPU clock of another process is as of its last clock tick while it runs. Where the hypervisor takes a core away, no tick
+/// comes: it stood still for 14 ms on one that was a few per cent short.
+#[derive(Clone, Copy)]
+pub(crate) struct MainClock {
+    /// Or may be: as `/proc/PID/stat` told before the clock was read.
+    pub is_running: bool,
+    pub cpu_ns: u64,
+}
+
 impl Moment {
-    pub(crate) fn read(read: impl FnOnce() -> (Option<u64>, Option<u64>, Counters)) -> Moment {
+    pub(crate) fn read(read: impl FnOnce() -> (Option<u64>, Option<MainClock>, Counters)) -> Moment {
         let after_ns = wall_clock_ns();
-        let (cpu_ns, main_ns, counters) = read();
-        Moment { after_ns, before_ns: wall_clock_ns(), cpu_ns, main_ns, counters }
+        let (cpu_ns, main, counters) = read();
+        Moment { after_ns, before_ns: wall_clock_ns(), cpu_ns, main, counters }
     }
 }
 
@@ -71,19 +80,29 @@ impl Timeline {
         Some((at_least(end_ns).saturating_sub(begin_most), end_most.saturating_sub(at_least(begin_ns))))
     }
 
-    /// The last reading of the first process's CPU clock, and the time that it can have run after that.
+    /// The last reading of the first process's CPU clock, and for how long it can have run without showing there.
     pub(crate) fn last_of_main(&self) -> Option<(u64, u64)> {
-        let at = self.moments.iter().rposition(|moment| moment.main_ns.is_some())?;
-        let last = &self.moments[at];
+        let at = self.moments.iter().rposition(|moment| moment.main.is_some())?;
+        let last_ns = self.moments[at].main?.cpu_ns;
         let gone_by = self.moments.get(at + 1)?.before_ns;
-        Some((last.main_ns?, gone_by.saturating_sub(last.after_ns)))
+        // Back to where the clock was up to date: it was not running, or the clock had moved since the reading before.
+        let mut since = at;
+        while since > 0 && self.moments[since].main.is_some_and(|main| main.is_running) {
+            since -= 1;
+            if self.moments[since].main.is_none_or(|before| before.cpu_ns != last_ns) {
+                break;
+            }
+        }
+        Some((last_ns, gone_by.saturating_sub(self.moments[since].after_ns)))
     }
 
     /// One line for each reading: between which times it was made, and the CPU time of the job and of its first process.
     pub(crate) fn told(&self) -> String {
         let line = |moment: &Moment| {
-            let Moment { after_ns, before_ns, cpu_ns, main_ns, .. } = moment;
-            format!("{after_ns} to {before_ns}: job {cpu_ns:?}, main {main_ns:?}\n")
+            let Moment { after_ns, before_ns, cpu_ns, main, .. } = moment;
+            let main =
+                main.map(|main| (main.cpu_ns, if main.is_running { "running" } else { "not running" }));
+            format!("{after_ns} to {before_ns}: job {cpu_ns:?}, main {main:?}\n")
         };
         self.moments.iter().map(line).collect()
     }
@@ -108,9 +127,34 @@ mod tests {
             after_ns: after_ms * MS,
             before_ns: before_ms * MS,
             cpu_ns: Some(cpu_ns),
-            main_ns: None,
+            main: None,
             counters,
         }
+    }
+
+    /// Readings of the main process every 10 ms: whether it ran, and its clock in ms. Then it is gone.
+    fn of_main(readings: &[(bool, u64)]) -> Option<(u64, u64)> {
+        let mut timeline = Timeline::default();
+        for (at, (is_running, cpu_ms)) in (0..).zip(readings) {
+            let main = Some(MainClock { is_running: *is_running, cpu_ns: cpu_ms * MS });
+            timeline.push(Moment { main, ..moment(at * 10, at * 10 + 1, 0) });
+        }
+        let end = readings.len() as u64 * 10;
+        timeline.push(moment(end, end + 1, 0));
+        timeline.last_of_main()
+    }
+
+    #[test]
+    fn the_clock_of_a_running_process_may_be_late() {
+        assert_eq!(of_main(&[]), None);
+        let asleep = [(true, 5), (true, 9), (false, 9)];
+        assert_eq!(of_main(&asleep), Some((9 * MS, 11 * MS)), "up to date when it was read");
+        let moved = [(false, 1), (true, 5), (true, 9)];
+        assert_eq!(of_main(&moved), Some((9 * MS, 21 * MS)), "up to date after the reading before");
+        let stands = [(true, 5), (true, 9), (true, 9), (true, 9)];
+        assert_eq!(of_main(&stands), Some((9 * MS, 41 * MS)), "no clock tick since it had moved");
+        let woken = [(true, 9), (false, 9), (true, 9)];
+        assert_eq!(of_main(&woken), Some((9 * MS, 21 * MS)), "up to date while it slept");
     }
 
     /// The reading of 500 was made at some point between 190 and 400 ms: at 300 ms it may not have been reached.
