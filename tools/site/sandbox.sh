@@ -4,6 +4,8 @@ mkdir -p bin home
 cat >solver <<'END'
 #!/bin/sh
 i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done
+# Long enough that a tick sees its memory, on a busy machine too.
+sleep 0.1
 END
 cat >bin/make <<'END'
 #!/bin/sh

@@ -56,6 +56,9 @@ pub(crate) struct CpuTotal {
 
 const SPLIT_BY_TICKS: &str = "the total is divided by the kernel's clock ticks, which are a guess";
 const SPLIT_BY_GROUP: &str = "divided as the job's own cgroup counts it, by the kernel's clock ticks";
+const ABOVE_ACCOUNTS: &str = "by the job's own cgroup, which counted more than the accounts of its processes";
+const BELOW_ACCOUNTS: &str =
+    "by the job's own cgroup: the accounts of its processes are incomplete, and say more than the group";
 const DISCARDED: &str = "a process discards its children's accounts, or left the tree";
 
 /// CPU time that the kernel leaves out of a process's account for each thread that ends, at most: what it takes to leave the
@@ -87,26 +90,31 @@ impl CpuEvidence {
         total
     }
 
-    /// The group misses nobody. The accounts are taken where they agree, for they split main from the rest.
+    /// The group misses nobody who stayed in it. The accounts are taken where they agree, for they split main from the rest; and where
+    /// they say more, because somebody left the group, unless accounts were lost: a part of those may be in them twice.
     fn by_group(&self, group: GroupCpu) -> CpuTotal {
         let sum_ns = self.combined.cpu_ns;
         let has_more = exceeds(group.total_ns, sum_ns, 500);
+        let may_be_twice = self.has_hole && exceeds(sum_ns, group.total_ns, 500);
         let explained_ns = if self.nobody_is_missing { self.with_losses_ns() } else { sum_ns };
         let accounts_are_short = exceeds(group.total_ns, explained_ns, 500);
-        let total_ns = if has_more { group.total_ns } else { sum_ns };
-        let reason = "by the job's own cgroup, which counted more than the accounts of its processes";
+        let total_ns = if has_more || may_be_twice { group.total_ns } else { sum_ns };
+        let reason = match may_be_twice {
+            true => Some(BELOW_ACCOUNTS),
+            false => has_more.then_some(ABOVE_ACCOUNTS),
+        };
         let split = if group.system_ns.is_some() { Quality::Sampled } else { Quality::Estimate };
         CpuTotal {
             total_ns,
             system_ns: group.system_ns.unwrap_or(self.combined.system_ns),
-            quality: Quality::Exact,
-            reason: has_more.then(|| reason.to_owned()),
+            quality: if may_be_twice { Quality::LowerBound } else { Quality::Exact },
+            reason: reason.map(str::to_owned),
             split,
             split_reason: if split == Quality::Sampled { SPLIT_BY_GROUP } else { SPLIT_BY_TICKS },
             bounds_ns: None,
-            beyond_accounts_ns: total_ns - sum_ns,
+            beyond_accounts_ns: total_ns.saturating_sub(sum_ns),
             main_is_short: has_more && self.loses_threads(),
-            accounts_are_short,
+            accounts_are_short: accounts_are_short || may_be_twice,
         }
     }
 
@@ -200,9 +208,8 @@ impl CpuTotal {
     /// The account of the whole job. Sources differ by microseconds: what a tick has shown, `shown_ns`, stands where it
     /// is close. It is not where a process passed from one account to another while the tick read them.
     pub(crate) fn whole(&self, combined: Account, shown_ns: Option<u64>) -> Account {
-        let settled_ns = self.total_ns.max(combined.cpu_ns);
-        let shown_ns = shown_ns.filter(|shown_ns| !exceeds(*shown_ns, settled_ns, 500));
-        let cpu_ns = settled_ns.max(shown_ns.unwrap_or_default());
+        let shown_ns = shown_ns.filter(|shown_ns| !exceeds(*shown_ns, self.total_ns, 500));
+        let cpu_ns = self.total_ns.max(shown_ns.unwrap_or_default());
         Account { cpu_ns, system_ns: self.system_ns, ..combined }
     }
 }

@@ -44,6 +44,18 @@ fn a_group_above_the_accounts_is_right_and_the_accounts_are_short() {
     assert_eq!((total.split, total.split_reason), (Quality::Estimate, SPLIT_BY_TICKS));
 }
 
+/// A parent's account was read too early, and its child taken for lost: 86 ms were called exact where the group had counted 66.
+#[test]
+fn a_group_below_accounts_with_lost_ones_is_what_is_certain() {
+    let lost = CpuEvidence { group: group(66, Some(40)), has_hole: true, ..evidence(86) };
+    let total = lost.settle();
+    assert_eq!((total.total_ns, total.quality), (66 * MS, Quality::LowerBound));
+    assert!(total.accounts_are_short && total.reason.is_some());
+    assert_eq!(total.whole(lost.combined, Some(85 * MS)).cpu_ns, 66 * MS, "nor what a tick has shown");
+    let left = CpuEvidence { has_hole: false, ..lost }.settle();
+    assert_eq!((left.total_ns, left.quality), (86 * MS, Quality::Exact), "somebody left the group");
+}
+
 /// 40,000 threads were short of 190 ms: the group's count stood as that of a child of a millisecond.
 #[test]
 fn what_threads_lose_may_be_of_main() {

@@ -61,6 +61,26 @@ pub(crate) fn anon_by_faults_bytes(faults: u64) -> u64 {
     if faults == 0 { 0 } else { faults.saturating_mul(fault_bytes()) }
 }
 
+/// Page faults that may have come after some of the processes were read, while a tick read the others: what those grew by counts together
+/// with what the others had until they were read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WhileRead {
+    pub faults: u64,
+    pub huge_bytes: u64,
+}
+
+impl WhileRead {
+    /// Memory of any kind.
+    pub(crate) fn mapped_bytes(&self) -> u64 {
+        mapped_by_faults_bytes(self.faults, self.huge_bytes)
+    }
+
+    /// Anonymous memory.
+    pub(crate) fn anon_bytes(&self) -> u64 {
+        anon_by_faults_bytes(self.faults).saturating_add(self.huge_bytes)
+    }
+}
+
 /// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.
 const LOOSE_BYTES: u64 = 1 << 20;
 

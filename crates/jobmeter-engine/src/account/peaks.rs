@@ -4,7 +4,7 @@
 
 use super::growth::Growth;
 use super::moments::{Amounts, AtTheEnd, Bound, Front, Moment};
-use super::parts::{Huge, Parts, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
+use super::parts::{Huge, Parts, WhileRead, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
 use super::together::together;
 
 /// A process that lives at a full tick.
@@ -167,6 +167,7 @@ pub(crate) struct Interval {
     pub ended_before_anon_bytes: u64,
     /// Some that ended have not been waited for yet: their page faults will be in a later interval.
     pub has_unwaited: bool,
+    pub while_read: WhileRead,
     pub huge: Huge,
     /// Huge pages of anonymous memory that the machine has given out since the first of those was born who may have some of which no
     /// tick knows; `None` where that is not known.
@@ -211,17 +212,20 @@ impl Interval {
         together(&self.ended, self.growth.as_ref()).map(move |alive| {
             let mut parts = alive.parts;
             parts.add(living);
+            let anon_total_bytes = parts.anon_bytes.saturating_add(self.while_read.anon_bytes());
             Moment {
                 loose: alive.loose,
                 unbounded: (!self.may_have_unlisted()).then_some(alive.unbounded),
                 with_files: Amounts {
-                    certain_bytes: parts.together_bytes(self.mapped_bytes),
+                    certain_bytes: parts
+                        .together_bytes(self.mapped_bytes)
+                        .saturating_add(self.while_read.mapped_bytes()),
                     loose_bytes: alive.loose_bytes,
                     loose_main_bytes: alive.loose_main.own_bytes.saturating_add(alive.loose_main.file_bytes),
                     by_faults_bytes: plus(mapped_bytes, self.ended_before_bytes),
                     by_machine_bytes: None,
                 },
-                files_once: plus(once_bytes, parts.anon_bytes).map(|certain_bytes| Amounts {
+                files_once: plus(once_bytes, anon_total_bytes).map(|certain_bytes| Amounts {
                     certain_bytes,
                     loose_bytes: alive.loose_anon_bytes,
                     loose_main_bytes: alive.loose_main.anon_bytes,

@@ -54,6 +54,23 @@ fn a_mark_of_another_time_does_not_count_now() {
 }
 
 #[test]
+fn what_was_read_early_may_have_grown_while_the_rest_was_read() {
+    let upper = |files_bytes, while_read| {
+        let mut peaks = Peaks::default();
+        let living = vec![program(1, 10), program(2, 20)];
+        let living =
+            living.into_iter().map(|process| Living { anon_before_bytes: process.anon_bytes, ..process });
+        peaks.take(&Interval { living: living.collect(), while_read, files_bytes, ..quiet() });
+        peaks.take(&quiet());
+        upper_mb(&peaks, None).map(|(mb, _)| mb)
+    };
+    assert_eq!(upper(None, WhileRead::default()), Some(30));
+    let grown = WhileRead { faults: 256, huge_bytes: 4 * MB };
+    assert_eq!(upper(None, grown), Some(30 + 16 + 4), "64 KiB each where it may be files");
+    assert_eq!(upper(Some(0), grown), Some(30 + 1 + 4), "a page each where files are known");
+}
+
+#[test]
 fn a_copy_counts_with_what_it_changed() {
     assert_eq!(living_mb(&[program(1, 500), copy_of(1, 2, 500, 512), copy_of(1, 3, 500, 256)]), 503);
     let all = copy_of(1, 2, 500, 1 << 20);

@@ -7,6 +7,7 @@ mod history;
 mod interval;
 pub(crate) mod parents;
 mod unread;
+mod while_read;
 
 use super::Meter;
 use crate::account::parts::Huge;
@@ -50,6 +51,8 @@ struct MachinePages {
     huge_file_bytes: Option<u64>,
     /// The most that it had mapped of files at either end of this time.
     mapped_bytes: Option<u64>,
+    /// Page faults since the last full tick, or the start.
+    faults_since_tick: Option<u64>,
     /// Page faults since boot, and huge pages of anonymous memory.
     faults: Option<u64>,
     huge_anon: Option<u64>,
@@ -61,6 +64,7 @@ impl MachinePages {
         huge: Huge::UNKNOWN,
         huge_file_bytes: None,
         mapped_bytes: None,
+        faults_since_tick: None,
         faults: None,
         huge_anon: None,
     };
@@ -173,6 +177,7 @@ impl Bounds {
             huge,
             huge_file_bytes: Some(since(now.huge_file, start.huge_file)),
             mapped_bytes: mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES),
+            faults_since_tick: now.faults.zip(before.faults).map(|(now, before)| now.saturating_sub(before)),
             faults: now.faults,
             huge_anon: Some(now.huge_anon),
         }
@@ -284,9 +289,10 @@ impl Meter {
         self.bounds.exit_marks.entry(reaped.pid).or_insert(ExitMark { record, is_reaped: true, age: 0 });
     }
 
-    /// Before a full tick reads the first process, where their page faults are counted.
+    /// Before a full tick reads the first of several processes.
     pub(super) fn begin_full_tick(&mut self) {
         let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
+        let counts = counts || self.tree.processes.len() > 1;
         let pages = if counts { self.bounds.vmstat.pages() } else { None };
         let counted = pages.and_then(|Pages { faults, huge_anon, .. }| {
             Some(CountedAt { faults: faults?, huge_anon, t_ns: sys::monotonic_ns() })

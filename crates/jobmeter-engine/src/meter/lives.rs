@@ -59,6 +59,10 @@ impl Meter {
             ignores_children: parent.ignores_children && parent.ignored_children_before,
             waited_before: parent.waited_at.last_tick,
         });
+        if let Some((parent, _)) = parent.and_then(|parent| self.tree.get_mut(parent.id.pid)) {
+            // It may be waiting for children right now, and its reading from before it did.
+            parent.expect_news();
+        }
         let ledger = &mut self.counters.ledger;
         ledger.note_departure(&reading, parent.as_ref(), fate);
         if gone.is_main {
@@ -132,11 +136,16 @@ impl Meter {
         }
         // A storm of births is not read in depth at once: the slow period will come round.
         let read_at_once = self.changes.born.len() <= 16;
+        let scale = self.tree.scale;
         self.changes.count += self.changes.born.len() as u64;
         for at in 0..self.changes.born.len() {
             let Some((process, buffer)) = self.tree.get_mut(self.changes.born[at]) else { continue };
             if read_at_once && process.slow_at_ns != now_ns {
                 process.read_slow(now_ns, buffer);
+                process.read_memory_after_faults(scale, buffer);
+            }
+            if process.hides_memory() {
+                process.follow_living_thread(scale, buffer);
             }
             if is_first && !matches!(self.target, Target::Child(_)) {
                 process.peak_rss_before_bytes = process.peak_rss_bytes;

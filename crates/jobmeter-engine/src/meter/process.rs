@@ -113,6 +113,10 @@ pub struct Process {
     pub peak_rss_bytes: u64,
     /// The high-water mark at the moment of attaching: older than the run.
     pub peak_rss_before_bytes: u64,
+    /// The last `status` showed the mark. Without its first thread a process shows none.
+    has_mark: bool,
+    /// The last full tick could not see its memory: what it had then is not known.
+    hid_memory: bool,
     /// Its own page faults when `peak_rss_bytes` was last read from `status`.
     faults_at_mark: u64,
     /// The most that ticks have read since the last full tick, and its own page faults then.
@@ -219,6 +223,8 @@ impl Process {
             io_is_refused: false,
             peak_rss_bytes: 0,
             peak_rss_before_bytes: 0,
+            has_mark: false,
+            hid_memory: false,
             faults_at_mark: 0,
             max_rss_bytes: 0,
             max_anon_bytes: 0,
@@ -310,18 +316,36 @@ impl Process {
         };
         let Some(cpu_ns) = sys::process_cpu_ns(self.id.pid) else { return Presence::Gone };
         self.cpu_ns = cpu_ns.max(self.cpu_ns);
-        if let Some(statm) = statm::parse(&buffer[..length]).filter(|_| !self.borrows_memory) {
-            self.rss_bytes = statm.resident_pages * scale.page_bytes;
-            self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
-            self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
-            self.max_rss_bytes = self.max_rss_bytes.max(self.rss_bytes);
-            self.max_anon_bytes = self.max_anon_bytes.max(self.rss_bytes.saturating_sub(self.rss_file_bytes));
-            self.max_file_bytes = self.max_file_bytes.max(self.rss_file_bytes);
-            if self.rss_bytes > 0 {
-                self.min_file_bytes = self.min_file_bytes.min(self.rss_file_bytes);
-            }
+        if let Some(statm) = statm::parse(&buffer[..length]) {
+            self.take_statm(statm, scale);
         }
         Presence::Here
+    }
+
+    /// Resident memory once more, after its page faults were read: what it had by those is in one of the two readings, also where
+    /// it ends before the next one.
+    pub fn read_memory_after_faults(&mut self, scale: Scale, buffer: &mut [u8]) {
+        let read = self.statm_file.as_ref().map(|file| sys::pread(file.as_raw_fd(), buffer, 0));
+        let statm = read.and_then(Result::ok).and_then(|length| statm::parse(&buffer[..length]));
+        // One that has none any more still had what was read before.
+        if let Some(statm) = statm.filter(|statm| statm.resident_pages > 0) {
+            self.take_statm(statm, scale);
+        }
+    }
+
+    fn take_statm(&mut self, statm: statm::Statm, scale: Scale) {
+        if self.borrows_memory {
+            return;
+        }
+        self.rss_bytes = statm.resident_pages * scale.page_bytes;
+        self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
+        self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);
+        self.max_rss_bytes = self.max_rss_bytes.max(self.rss_bytes);
+        self.max_anon_bytes = self.max_anon_bytes.max(self.rss_bytes.saturating_sub(self.rss_file_bytes));
+        self.max_file_bytes = self.max_file_bytes.max(self.rss_file_bytes);
+        if self.rss_bytes > 0 {
+            self.min_file_bytes = self.min_file_bytes.min(self.rss_file_bytes);
+        }
     }
 
     /// Without a kept descriptor the identity must be checked first.
@@ -377,7 +401,8 @@ impl Process {
         self.cpu_at_slow_ns != self.cpu_ns
     }
 
-    /// Makes the next tick read it although it has not run: its parent ended.
+    /// Makes the next tick read it although its CPU clock has not moved: its parent ended, or a child of it was waited for. The clock
+    /// of a process that is running stands still for up to a clock tick.
     pub fn expect_news(&mut self) {
         self.cpu_at_stat_ns = NEVER;
         self.cpu_at_slow_ns = NEVER;
@@ -430,6 +455,7 @@ impl Process {
             }
         } else if let Ok(text) = read_kept(&mut self.status_file, keep, at, "status", buffer) {
             let status = status::parse(text);
+            self.has_mark = status.peak_rss_bytes.is_some();
             if let Some(mark_bytes) = status.peak_rss_bytes.filter(|_| !self.borrows_memory) {
                 self.peak_rss_bytes = self.peak_rss_bytes.max(mark_bytes);
                 self.faults_at_mark = self.stat.faults();
@@ -483,9 +509,9 @@ impl Process {
         Some(cost_ns)
     }
 
-    /// Whether it has ended and was not reaped yet.
+    /// Whether all of it has ended and was not reaped yet.
     pub fn is_zombie(&self) -> bool {
-        self.rss_bytes == 0 && self.stat.state == b'Z'
+        self.rss_bytes == 0 && self.stat.state == b'Z' && self.stat.threads <= 1
     }
 }
 

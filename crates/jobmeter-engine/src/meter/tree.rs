@@ -286,13 +286,15 @@ impl Tree {
             let is_followed = process.is_main || process.has_had_children || process.rss_bytes == 0;
             if presence == Presence::Here && is_due {
                 presence = process.read_slow(now_ns, buffer);
+                process.read_memory_after_faults(scale, buffer);
             } else if presence == Presence::Here && is_followed && process.is_stat_old() {
                 presence = process.read_stat(buffer);
+                process.read_memory_after_faults(scale, buffer);
             }
             if presence == Presence::Gone {
                 departed.push(process.id.pid);
-            } else if process.rss_bytes == 0 && process.has_lost_leader() {
-                process.follow_living_thread(buffer);
+            } else if process.hides_memory() {
+                process.follow_living_thread(scale, buffer);
             }
             kept_files += process.kept_files();
         }

@@ -35,6 +35,11 @@ impl History {
         self.at_last = self.at_begin.take();
     }
 
+    /// Before this full tick read the first process.
+    pub(super) fn at_begin(&self) -> Option<CountedAt> {
+        self.at_begin
+    }
+
     /// Before the last full tick, and before `t_ns` if that is earlier.
     pub(super) fn last_and_before(&self, t_ns: u64) -> Option<CountedAt> {
         let last = self.at_last?;

@@ -6,7 +6,7 @@ use super::unread::LateMark;
 use super::{HUGE_PAGE_BYTES, MachinePages};
 use crate::account::ended::LastReadings;
 use crate::account::growth::Growth;
-use crate::account::parts::{Parts, anon_by_faults_bytes, is_loose};
+use crate::account::parts::{Parts, WhileRead, anon_by_faults_bytes, is_loose};
 use crate::account::peaks::{Ended, Interval, Living};
 use crate::linux::perf_ring::Passed;
 use crate::meter::Meter;
@@ -25,7 +25,7 @@ impl Meter {
         follower.birth_of_leaf_ns(pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
     }
 
-    /// From when to when a member counts that has ended, or whose first thread has.
+    /// From when to when a member counts that has ended.
     fn counted_from_to_ns(&self, process: &Process) -> (u64, u64) {
         let (pid, follower) = (process.id.pid, self.witnesses.follower.as_ref());
         let end_ns = follower.and_then(|follower| follower.end_of_leaf_ns(pid)).filter(|_| process.is_final);
@@ -66,7 +66,7 @@ impl Meter {
         let known = self.bounds.departed.iter().map(|gone| gone.final_faults.unwrap_or(gone.faults));
         let known_faults: u64 = known.sum::<u64>() + self.faults_of_unseen_reaped(passed);
         // One process alone is bounded by its mark: the machine need not be asked.
-        let is_alone = matches!(&self.tree.processes[..], [only] if !only.has_given_memory_back() && !only.has_lost_leader())
+        let is_alone = matches!(&self.tree.processes[..], [only] if !only.has_given_memory_back() && only.has_mark())
             && passed.is_empty()
             && self.bounds.departed.is_empty();
         let is_over = match &self.bounds.departed[..] {
@@ -88,7 +88,9 @@ impl Meter {
         let faults = self.faults_by_time(machine.faults, timed_faults);
         let files_bytes = self.take_files_bytes(now_ns, machine.huge_file_bytes);
         let late_marks = self.read_late_marks(now_ns);
+        let while_read = if is_alone { WhileRead::default() } else { self.grown_while_read(&machine) };
         let mut interval = Interval {
+            while_read,
             huge: machine.huge,
             mapped_bytes: machine.mapped_bytes,
             files_bytes,
@@ -193,13 +195,16 @@ impl Meter {
             let copy = CopyLife { end_ns: Some(end_ns).filter(|end_ns| *end_ns < u64::MAX), ..copy };
             let parent = self.counts_with_copy(forked_by, copy, passed);
             let process = &self.tree.processes[at];
-            // Where only the first thread has ended its record is not that of the process, and the faults go on.
-            let lives_on = process.has_lost_leader();
-            let faults = process.final_faults().or(lives_on.then(|| process.stat.faults()));
-            let mark = self.bounds.exit_marks.get(&pid).filter(|_| !lives_on).map(|mark| mark.record);
-            let mark_bytes = mark.map(|mark| mark.peak_rss_bytes);
-            let readings = process.last_readings(mark_bytes, faults, mark.and_then(|mark| mark.name), parent);
+            let mark = self.bounds.exit_marks.get(&pid).map(|mark| mark.record);
+            let (mark_bytes, name) = (mark.map(|mark| mark.peak_rss_bytes), mark.and_then(|mark| mark.name));
+            let readings = process.last_readings(mark_bytes, process.final_faults(), name, parent);
             interval.push_ended(fork_ns, end_ns, is_main, readings);
+        } else if process.has_begun_to_hide_memory() {
+            // What its page faults up to now allow; others may follow.
+            let parent = self.counts_with_copy(forked_by, copy, passed);
+            let process = &self.tree.processes[at];
+            let readings = process.last_readings(None, Some(process.stat.faults()), None, parent);
+            interval.push_ended(self.newborn_at_ns(pid).unwrap_or(0), u64::MAX, is_main, readings);
         } else if let Some(living) = living {
             match (living.as_loose(interval.huge), self.newborn_at_ns(pid)) {
                 (Some(loose), None) => interval.ended.push(loose),

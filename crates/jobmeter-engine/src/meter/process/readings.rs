@@ -11,6 +11,9 @@ use crate::linux::proc::stat;
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
 
+/// Stands for memory that nothing bounds; a sum of many is still above every real bound.
+const UNKNOWN_BYTES: u64 = u64::MAX >> 2;
+
 /// What was known of a process that has become another program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exec {
@@ -63,16 +66,28 @@ impl Process {
         self.anon_at_full_bytes
     }
 
+    /// The kernel shows its high-water mark.
+    pub(crate) fn has_mark(&self) -> bool {
+        self.has_mark
+    }
+
+    /// The last full tick could not see its memory.
+    pub(crate) fn hid_memory(&self) -> bool {
+        self.hid_memory
+    }
+
     /// Page faults of its own since the last full tick.
     pub(crate) fn faults_since_full(&self) -> u64 {
         self.stat.faults().saturating_sub(self.faults_at_full)
     }
 
-    /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date.
+    /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date, or where this tick or
+    /// the last one could not see its memory.
     pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
         let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
+        let is_known = is_fresh && !self.hid_memory && !self.hides_memory();
         let faults_since = self.faults_since_full();
-        is_fresh.then(|| Living {
+        is_known.then(|| Living {
             pid: self.id.pid,
             parent_pid: self.forked_by,
             is_main: self.is_main,
@@ -86,8 +101,7 @@ impl Process {
             anon_before_bytes: self.anon_before_bytes(),
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
-            // Without its first thread the kernel does not show the mark.
-            mark_bytes: if self.has_lost_leader() { u64::MAX } else { self.peak_rss_bytes },
+            mark_bytes: if self.has_mark { self.peak_rss_bytes } else { u64::MAX },
             before_exec_bytes: self.held_before_exec_bytes(faults_since),
             faults: self.stat.faults(),
             faults_since,
@@ -105,6 +119,9 @@ impl Process {
         parent: Option<ParentFaults>,
     ) -> LastReadings {
         let has_changed = last_name.is_some_and(|name| name != self.stat.name);
+        if self.hid_memory {
+            return self.last_readings_of_hidden(mark_bytes.filter(|_| !has_changed));
+        }
         let parent = parent.filter(|_| self.stat.is_forked_copy() && !self.is_main);
         let is_copy = parent.is_some();
         let parent_faults = |parent: ParentFaults| parent.after(self.parent_faults_at_birth);
@@ -137,6 +154,16 @@ impl Process {
         }
     }
 
+    /// Where the last full tick could not see its memory: small pages are bounded by page faults, huge pages and files are not.
+    fn last_readings_of_hidden(&self, mark_bytes: Option<u64>) -> LastReadings {
+        LastReadings {
+            final_mark_bytes: mark_bytes,
+            read_mark_bytes: UNKNOWN_BYTES,
+            anon_bytes: self.max_anon_bytes,
+            ..LastReadings::default()
+        }
+    }
+
     /// Anonymous memory to which its faults since the last full tick can have added. What a forked copy was born with took no
     /// fault: there it is the most that ticks have seen.
     fn anon_before_bytes(&self) -> u64 {
@@ -145,14 +172,18 @@ impl Process {
 
     /// A full tick has bounded its memory: the next interval begins.
     pub(crate) fn begin_interval(&mut self) {
+        let by_faults_bytes = anon_by_faults_bytes(self.faults_since_full());
+        let hidden_bytes = self.anon_before_bytes().max(self.max_anon_bytes).saturating_add(by_faults_bytes);
+        self.hid_memory = self.hides_memory();
         self.max_rss_bytes = self.rss_bytes;
-        self.max_anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        let anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        self.max_anon_bytes = if self.hid_memory { hidden_bytes } else { anon_bytes };
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
         self.faults_at_full = self.stat.faults();
         self.anon_at_full_bytes = Some(self.max_anon_bytes);
         self.exec = None;
         self.forked_by = self.parent_pid;
-        self.is_end_bounded = self.has_given_memory_back() && !self.has_lost_leader();
+        self.is_end_bounded = self.has_given_memory_back();
     }
 
     /// The process that forked it, as long as it counts: one that ended since the last full tick does.

@@ -1,10 +1,13 @@
 //! What only the threads of a process tell.
 
 use super::super::bounds::FAULTS_AFTER_RECORD;
-use super::Process;
-use crate::linux::proc::io;
+use super::{Process, Scale};
+use crate::linux::proc::{io, statm};
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
+
+/// So many threads of a process are asked for its memory where the first one has none.
+const MOST_ASKED: usize = 8;
 
 impl Process {
     /// It is on its way out and has no memory any more, but is no zombie yet.
@@ -12,7 +15,7 @@ impl Process {
         !self.shows_memory() && self.stat.is_exiting() && self.stat.state != b'Z' && self.stat.threads <= 1
     }
 
-    /// It will never have memory again, unless only its first thread has ended.
+    /// It will never have memory again.
     pub(crate) fn has_given_memory_back(&self) -> bool {
         self.is_zombie() || self.is_exiting()
     }
@@ -24,24 +27,38 @@ impl Process {
         is_zombie.then(|| self.stat.faults()).or(exiting)
     }
 
-    /// Whether its first thread has ended and others live on.
-    pub(crate) fn has_lost_leader(&self) -> bool {
-        self.stat.state == b'Z' && self.stat.threads > 1
+    /// Its first thread has ended, or is about to: `statm` is all zero, while other threads still have the memory.
+    pub(crate) fn hides_memory(&self) -> bool {
+        !self.shows_memory() && !self.has_given_memory_back()
     }
 
-    /// After the thread leader has exited, its statm is all zero; another thread still shows the memory.
-    pub fn follow_living_thread(&mut self, buffer: &mut [u8]) {
-        let mut other = None;
+    /// It does so now, and its memory was seen since the last full tick.
+    pub(crate) fn has_begun_to_hide_memory(&self) -> bool {
+        self.hides_memory() && !self.hid_memory && self.max_rss_bytes > 0
+    }
+
+    /// Reads the memory of a process without its first thread by another thread, and from now on.
+    pub(crate) fn follow_living_thread(&mut self, scale: Scale, buffer: &mut [u8]) {
+        let mut tids = [0i32; MOST_ASKED];
+        let mut count = 0;
         let listed = self.proc.list_threads(self.id.pid, buffer, |tid| {
-            if tid != self.id.pid {
-                other = Some(tid);
+            if tid != self.id.pid && count < tids.len() {
+                tids[count] = tid;
+                count += 1;
             }
         });
-        if listed.is_ok()
-            && let Some(tid) = other
-        {
-            self.statm_file = self.proc.open_task(self.id.pid, tid, "statm").ok();
-            self.statm_is_of_thread = true;
+        if listed.is_err() {
+            return;
+        }
+        for tid in &tids[..count] {
+            let Ok(file) = self.proc.open_task(self.id.pid, *tid, "statm") else { continue };
+            let Ok(length) = sys::pread(file.as_raw_fd(), buffer, 0) else { continue };
+            // A thread that is about to end has no memory either.
+            if let Some(statm) = statm::parse(&buffer[..length]).filter(|statm| statm.resident_pages > 0) {
+                self.take_statm(statm, scale);
+                (self.statm_file, self.statm_is_of_thread) = (Some(file), true);
+                return;
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 //! processes that are there while the test runs, our own and that of our parent.
 
 use super::*;
+use crate::account::ended::LastReadings;
+use crate::account::parts::Huge;
 use crate::linux::proc::root::ProcRoot;
 use std::fs;
 use std::path::PathBuf;
@@ -129,6 +131,79 @@ fn files_with_more_or_fewer_lines_than_we_know() {
     assert_eq!(main.take_queue_wait_ns(), Some(700));
     assert_eq!(main.take_queue_wait_ns(), Some(0), "each is taken once");
     assert_eq!(main.read_rollup(buffer), None, "an empty file says nothing");
+}
+
+/// Lays out a process whose first thread has ended, in `state`, with `faults` page faults.
+fn lose_first_thread(fake: &FakeProc, state: &str, faults: u64) {
+    let stat = stat_line(own_pid(), "x", 1, 5000).replace(" S ", &format!(" {state} "));
+    fake.put(own_pid(), "stat", &stat.replace(" 150 30 ", &format!(" {faults} 30 ")));
+    fake.put(own_pid(), "statm", "0 0 0 0 0 0 0\n");
+    fake.put(own_pid(), "status", "Name:\tx\nThreads:\t2\n");
+}
+
+fn full_tick(tree: &mut Tree, now_ns: u64) {
+    tree.processes.iter_mut().for_each(Process::expect_news);
+    tree.refresh(now_ns, true, false, &mut Vec::new(), &mut || {});
+}
+
+#[test]
+fn memory_is_seen_by_another_thread_in_the_tick_that_misses_the_first() {
+    for state in ["Z", "R"] {
+        let fake = FakeProc::new();
+        fake.put_process(own_pid(), "x", 1);
+        fake.put(own_pid(), "status", "Name:\tx\nVmHWM:\t400 kB\n");
+        let mut tree = tree_of(&fake).expect("a process");
+        full_tick(&mut tree, 1);
+        let page_bytes = tree.scale.page_bytes;
+        assert_eq!(tree.processes[0].living(1).map(|living| living.mark_bytes), Some(100 * page_bytes));
+        lose_first_thread(&fake, state, 900);
+        fake.put(own_pid(), "task/77/statm", "400 0 0 1 0 50 0\n");
+        fake.put(own_pid(), "task/78/statm", "400 300 40 1 0 50 0\n");
+        full_tick(&mut tree, 2);
+        let main = &mut tree.processes[0];
+        assert_eq!(main.rss_bytes, 300 * page_bytes, "a thread that is about to end shows none ({state})");
+        let living = main.living(2).expect("its memory is known");
+        assert_eq!(living.mark_bytes, u64::MAX, "the mark is of an earlier time ({state})");
+        main.begin_interval();
+        assert_eq!(main.anon_at_full_bytes(), Some(260 * page_bytes));
+    }
+}
+
+#[test]
+fn memory_that_a_full_tick_could_not_see_is_not_none() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    fake.put(own_pid(), "status", "Name:\tx\nVmHWM:\t400 kB\n");
+    let mut tree = tree_of(&fake).expect("a process");
+    full_tick(&mut tree, 1);
+    let page_bytes = tree.scale.page_bytes;
+    tree.processes[0].begin_interval();
+    lose_first_thread(&fake, "Z", 900);
+    fake.put(own_pid(), "task/77/statm", "400 0 0 1 0 50 0\n");
+    full_tick(&mut tree, 2);
+    let main = &mut tree.processes[0];
+    assert!(main.has_begun_to_hide_memory() && main.living(2).is_none());
+    main.begin_interval();
+    let last = main.last_readings(None, Some(1000), None, None);
+    assert!(
+        last.before_anon_bytes() >= (60 + 750) * page_bytes,
+        "what it had, and a page for each fault: {last:?}"
+    );
+    assert_eq!(last.at_most(Huge::default()), None, "huge pages of the time before are in no count");
+    let marked = last_with_mark(main, 500 * page_bytes);
+    assert_eq!(marked.at_most(Huge::default()).map(|most| most.own_bytes), Some(500 * page_bytes));
+    fake.put(own_pid(), "task/78/statm", "400 300 40 1 0 50 0\n");
+    full_tick(&mut tree, 3);
+    let main = &mut tree.processes[0];
+    assert_eq!(main.rss_bytes, 300 * page_bytes);
+    assert!(main.living(3).is_none(), "since the last full tick it may have had more");
+    main.begin_interval();
+    full_tick(&mut tree, 4);
+    assert!(tree.processes[0].living(4).is_some());
+}
+
+fn last_with_mark(process: &Process, mark_bytes: u64) -> LastReadings {
+    process.last_readings(Some(mark_bytes), Some(1000), None, None)
 }
 
 #[test]
