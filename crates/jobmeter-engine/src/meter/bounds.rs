@@ -51,8 +51,6 @@ struct MachinePages {
     huge_file_bytes: Option<u64>,
     /// The most that it had mapped of files at either end of this time.
     mapped_bytes: Option<u64>,
-    /// Page faults since the last full tick, or the start.
-    faults_since_tick: Option<u64>,
     /// Page faults since boot, and huge pages of anonymous memory.
     faults: Option<u64>,
     huge_anon: Option<u64>,
@@ -64,7 +62,6 @@ impl MachinePages {
         huge: Huge::UNKNOWN,
         huge_file_bytes: None,
         mapped_bytes: None,
-        faults_since_tick: None,
         faults: None,
         huge_anon: None,
     };
@@ -177,7 +174,6 @@ impl Bounds {
             huge,
             huge_file_bytes: Some(since(now.huge_file, start.huge_file)),
             mapped_bytes: mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES),
-            faults_since_tick: now.faults.zip(before.faults).map(|(now, before)| now.saturating_sub(before)),
             faults: now.faults,
             huge_anon: Some(now.huge_anon),
         }

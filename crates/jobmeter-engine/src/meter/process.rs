@@ -52,8 +52,8 @@ const NEVER: u64 = u64::MAX;
 /// The list of children of an idle process is read again at most this often.
 const IDLE_CHILDREN_PERIOD_NS: u64 = 1_000_000_000;
 
-/// The shortest time in which a page can be copied on write.
-const SHORTEST_FAULT_NS: u64 = 200;
+/// The shortest time in which a page can be copied on write, or cleared.
+pub(crate) const SHORTEST_FAULT_NS: u64 = 200;
 
 /// What a rollup said, and what it cost to ask.
 #[derive(Debug, Clone, Copy)]

@@ -3,17 +3,19 @@
 
 use super::{HUGE_PAGE_BYTES, MachinePages};
 use crate::account::parts::WhileRead;
+use crate::linux::{cpus, sys};
 use crate::meter::Meter;
+use crate::meter::process::SHORTEST_FAULT_NS;
 
 /// So many are read once more where the machine was not asked before the first of them.
-const MOST_READ_AGAIN: usize = 4;
+const MOST_READ_AGAIN: usize = 32;
 
-/// Allows for more memory than any machine has.
-const UNKNOWN_FAULTS: u64 = u64::MAX >> 24;
+/// No core clears a huge page in less.
+const SHORTEST_HUGE_FAULT_NS: u64 = 40_000;
 
 impl Meter {
-    /// By the machine's count, `machine` at the end. Where that was not asked at the beginning, the job was one process then, and few have
-    /// come.
+    /// By the machine's count, `machine` at the end. Where that was not asked at the beginning, the job was one process then: by the
+    /// page faults of all that are there now.
     pub(super) fn grown_while_read(&mut self, machine: &MachinePages) -> WhileRead {
         let counted = self.bounds.history.at_begin().zip(machine.faults).zip(machine.huge_anon);
         if let Some(((before, faults), huge_anon)) = counted {
@@ -22,9 +24,17 @@ impl Meter {
                 huge_bytes: huge_anon.saturating_sub(before.huge_anon) * HUGE_PAGE_BYTES,
             };
         }
-        let faults = self.faults_since_read().or(machine.faults_since_tick).unwrap_or(UNKNOWN_FAULTS);
-        let huge_bytes = if faults > 0 { machine.huge.since_tick_bytes } else { 0 };
-        WhileRead { faults, huge_bytes }
+        let read_again = self.faults_since_read();
+        if read_again == Some(0) {
+            return WhileRead::default();
+        }
+        // What there was time for, on every core.
+        let time_ns = sys::monotonic_ns().saturating_sub(self.clock.full_at_ns) * cpus::online().len() as u64;
+        let huge_bytes = (time_ns / SHORTEST_HUGE_FAULT_NS).saturating_mul(HUGE_PAGE_BYTES);
+        WhileRead {
+            faults: read_again.unwrap_or(u64::MAX).min(time_ns / SHORTEST_FAULT_NS),
+            huge_bytes: huge_bytes.min(machine.huge.since_tick_bytes),
+        }
     }
 
     /// Page faults of the members since they were read; `None` where they are too many to ask, or one has just ended.
