@@ -10,6 +10,9 @@ use jobmeter_model::units::{format_count, format_duration_ns};
 /// Jobs shorter than this do without what tells of the ends of others' children.
 const SETTLED_AFTER_NS: u64 = 20_000_000;
 
+/// From here on it is followed what several processes map: the first compilers of a build come soon.
+const FOLLOWED_AFTER_NS: u64 = 3_000_000;
+
 /// Shorter jobs do without an inherited perf clock, keep the memory of the start, and leave pipes of killed meters to others.
 const LATE_AFTER_NS: u64 = 250_000_000;
 
@@ -50,7 +53,7 @@ impl Supervisor<'_> {
             trim::give_back_code();
             self.marks.iter().for_each(MarkReceiver::sweep);
         }
-        if !self.has_settled {
+        if self.meter.elapsed_ns() < FOLLOWED_AFTER_NS {
             return;
         }
         let (opens_clock, opens_maps) =

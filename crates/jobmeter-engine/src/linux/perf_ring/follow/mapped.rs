@@ -16,10 +16,6 @@ use std::os::fd::AsRawFd;
 /// The mappings of more processes than this are not read, each of which takes some 50 µs.
 const MOST_READ: usize = 64;
 
-/// Below this it hardly matters who shares which pages. To start takes 1 ms of CPU time, and more for every page that is there by then:
-/// a late start costs more, and what was touched before is known of the living only.
-const WORTH_TOUCHES_BYTES: u64 = 3 << 20;
-
 /// The meter stands still while the trace points are switched on, some milliseconds on a busy machine: not while processes come and go
 /// so fast that their records would not fit into the ring meanwhile.
 const MOST_RECENT_RECORDS: usize = 64;
@@ -169,13 +165,13 @@ impl Follower {
         }
     }
 
-    /// From now on follows which pages of files are touched, once the processes of the job have `file_bytes` of them in memory
-    /// that may be the same; returns whether it has begun. Tried once: where pages are touched faster than the records can be
-    /// read, they are not followed again.
-    pub(crate) fn open_touches_if_worth(&mut self, proc: ProcRoot, file_bytes: u64) -> bool {
+    /// From now on follows which pages of files are touched, where it is followed what is mapped; returns whether it has begun. To
+    /// start takes 1 ms of CPU time, and more for every page that is there by then: a late start costs more, and what was touched before
+    /// is known of the living only. Tried once: where pages are touched faster than the records can be read, they are not followed
+    /// again.
+    pub(crate) fn open_touches_if_due(&mut self, proc: ProcRoot) -> bool {
         let is_storm = self.maps.recent_records > MOST_RECENT_RECORDS;
-        let is_worth = file_bytes >= WORTH_TOUCHES_BYTES && self.lives.files.is_some();
-        if self.maps.has_tried_touches || is_storm || !is_worth {
+        if self.maps.has_tried_touches || is_storm || self.lives.files.is_none() {
             return false;
         }
         self.maps.has_tried_touches = true;
@@ -237,7 +233,7 @@ impl Meter {
         follower.is_some_and(|follower| follower.is_due(self.elapsed_ns(), self.doubts.may_discard))
     }
 
-    /// See [`Follower::open_maps_if_due`] and [`Follower::open_touches_if_worth`]. The next interval begins with it: what was given
+    /// See [`Follower::open_maps_if_due`] and [`Follower::open_touches_if_due`]. The next interval begins with it: what was given
     /// up before is not known.
     ///
     /// `wants_clock` says whether an inherited clock is to be opened later. That is done before page faults are counted: when two tasks
@@ -251,17 +247,13 @@ impl Meter {
         let (elapsed_ns, discards) = (self.elapsed_ns(), self.doubts.may_discard);
         let proc = self.tree.proc;
         let Some(follower) = self.witnesses.follower.as_mut() else { return };
-        let file_bytes = match &self.tree.processes[..] {
-            [_, _, ..] => self.tree.processes.iter().map(|process| process.rss_file_bytes).sum(),
-            _ => 0,
-        };
         let begins_maps = follower.open_maps_if_due(proc, elapsed_ns, discards);
         if begins_maps && follower.ring.is_fed() {
             self.witnesses.exits.collect(sys::monotonic_ns());
             self.witnesses.exits.feed(&mut follower.ring);
             follower.drop_maps_if_forked();
         }
-        let begins_touches = follower.open_touches_if_worth(proc, file_bytes);
+        let begins_touches = follower.open_touches_if_due(proc);
         if begins_maps && !follower.ring.is_of_tree {
             follower.ring.open_faults();
             self.begin_growth();
