@@ -18,8 +18,9 @@ const SPACING: u64 = 100;
 const EXPENSIVE_PART: u64 = 6;
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 const LONGEST_WAIT_PART: u64 = 2;
-/// Memory that changes by less than this part between two ticks stands still.
+/// Memory that has changed by less than this part for so long stands still.
 const STILL_PART: u64 = 100;
+const STILL_FOR_NS: u64 = 60_000_000;
 /// No pass before this: blocks of a few milliseconds should not pay for a split that cannot have changed.
 const FIRST_PASS_NS: u64 = 10_000_000;
 /// One process is never held for longer than this by one read.
@@ -92,8 +93,8 @@ pub(crate) struct MemoryAccount {
     pass_cost_ns: u64,
     /// What the last telling pass cost, and what it had been expected to.
     cost_and_expected_ns: Option<(u64, u64)>,
-    /// What the processes may have added at the last tick, by their size and their page faults.
-    level_bytes: u64,
+    /// See [`level_bytes`], and since when it has hardly changed.
+    level: (u64, u64),
     /// Since when a pass has been put off that can be afforded: until the memory stands still, or some time has passed.
     put_off_since_ns: Option<u64>,
     /// The last pass found what had been guessed.
@@ -129,7 +130,9 @@ impl MemoryAccount {
     pub(crate) fn wants(&mut self, readings: &[MemoryReading], elapsed_ns: u64) -> Wanted {
         let all: [Sums; 3] = over_scopes(readings, Sums::take);
         let unshared_bytes = readings.iter().map(|reading| reading.unshared_at_most_bytes).sum();
-        let is_still = self.note_level(all[COMBINED].rss_bytes + unshared_bytes);
+        // Between full ticks busy processes may have had any number of faults: nothing would ever stand still.
+        let are_faults_known = !readings.iter().any(|reading| reading.has_unread_faults);
+        let is_still = are_faults_known && self.note_level(level_bytes(readings), elapsed_ns);
         let longest_wait_ns = LONGEST_WAIT_NS.max(elapsed_ns / LONGEST_WAIT_PART);
         let has_waited = |since_ns: u64| elapsed_ns >= since_ns + longest_wait_ns;
         let put_off_since_ns = self.put_off_since_ns.take();
@@ -236,9 +239,13 @@ impl MemoryAccount {
         }
     }
 
-    fn note_level(&mut self, level_bytes: u64) -> bool {
-        let before_bytes = std::mem::replace(&mut self.level_bytes, level_bytes);
-        level_bytes.abs_diff(before_bytes) <= self.best_bytes[COMBINED] / STILL_PART
+    fn note_level(&mut self, level_bytes: u64, elapsed_ns: u64) -> bool {
+        let (before_bytes, since_ns) = self.level;
+        if level_bytes.abs_diff(before_bytes) > level_bytes / STILL_PART {
+            self.level = (level_bytes, elapsed_ns);
+            return false;
+        }
+        elapsed_ns >= since_ns + STILL_FOR_NS
     }
 
     /// Only when a maximum may move.
@@ -285,6 +292,18 @@ impl MemoryAccount {
         let budget_ns = BUDGET_START_NS + (elapsed_ns as f64 * BUDGET_SHARE) as u64;
         budget_ns.saturating_sub(self.spent_ns)
     }
+}
+
+/// How much memory the processes have, and how much of what they inherited they may have made their own: what stands still while nothing
+/// changes who shares what. No copy makes more its own than it inherited, nor can its parent.
+fn level_bytes(readings: &[MemoryReading]) -> u64 {
+    let copies = readings.iter().filter(|reading| reading.is_copy);
+    let inherited_bytes: u64 = copies.map(|copy| copy.anon_at_birth_bytes).sum();
+    let level_of = |reading: &MemoryReading| {
+        let most_bytes = if reading.is_copy { reading.anon_at_birth_bytes } else { inherited_bytes };
+        reading.rss_bytes + reading.unshared_at_most_bytes.min(most_bytes)
+    };
+    readings.iter().map(level_of).sum()
 }
 
 fn cost_of_pass_ns(readings: &[MemoryReading], longest_ns: u64) -> u64 {

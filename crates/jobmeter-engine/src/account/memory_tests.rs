@@ -138,7 +138,7 @@ fn copies_that_write_are_asked_again_after_a_while() {
 
 /// What an account wants of memory that stands still.
 fn wants_still(account: &mut MemoryAccount, readings: &[MemoryReading], elapsed_ns: u64) -> Wanted {
-    account.level_bytes = readings.iter().map(|reading| reading.rss_bytes).sum();
+    account.level = (level_bytes(readings), elapsed_ns - STILL_FOR_NS);
     account.wants(readings, elapsed_ns)
 }
 
@@ -171,7 +171,15 @@ fn an_expensive_pass_waits_until_the_memory_stands_still() {
     assert!(account.awaits_pass());
     account.take(&at(40));
     assert_eq!(account.wants(&at(80), LATER_NS + 1), Wanted::Nothing, "it still writes");
-    assert_eq!(account.wants(&at(80), LATER_NS + 2), PASS);
+    let still_ns = LATER_NS + 1 + STILL_FOR_NS;
+    assert_eq!(account.wants(&at(81), still_ns - 1), Wanted::Nothing, "for a moment only");
+    let unread = at(80).map(|reading| MemoryReading { has_unread_faults: true, ..reading });
+    assert_eq!(
+        account.wants(&unread, still_ns),
+        Wanted::Nothing,
+        "faults are guessed by the time that it ran"
+    );
+    assert_eq!(account.wants(&at(81), still_ns), PASS);
     assert!(!account.awaits_pass());
     let mut restless = MemoryAccount::default();
     assert_eq!(restless.wants(&at(40), LATER_NS), Wanted::SecondLook);
@@ -179,6 +187,19 @@ fn an_expensive_pass_waits_until_the_memory_stands_still() {
     assert_eq!(restless.wants(&at(120), LATER_NS + LONGEST_WAIT_NS), PASS, "it may never stand still");
     let cheap = at(40).map(|reading| MemoryReading { rollup_cost_ns: 2_000_000, ..reading });
     assert_eq!(MemoryAccount::default().wants(&cheap, LATER_NS), PASS, "a sixth of the budget");
+}
+
+/// Servers of a database fault on and on as they take and give back memory, long after they have made their own what they inherited.
+#[test]
+fn no_copy_makes_more_its_own_than_it_inherited() {
+    let level_mb = |parent_mb: u64, copy_mb: u64| {
+        let mut readings = [main_of(100, 0), copy(60, 20)];
+        readings[0].unshared_at_most_bytes = parent_mb * MB;
+        readings[1].unshared_at_most_bytes = copy_mb * MB;
+        level_bytes(&readings) / MB
+    };
+    assert_eq!((level_mb(0, 0), level_mb(5, 0), level_mb(0, 5)), (160, 165, 165));
+    assert_eq!(level_mb(900, 900), 160 + 20 + 20);
 }
 
 /// A database server: pages that a dozen processes map cost twice what their number lets expect, and a pass that seemed cheap came too

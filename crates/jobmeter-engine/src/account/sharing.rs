@@ -18,6 +18,8 @@ pub(crate) struct MemoryReading {
     pub rollup_cost_ns: u64,
     /// Inherited pages that it may have made its own since its last rollup, by its page faults.
     pub unshared_at_most_bytes: u64,
+    /// It has run since its page faults were read: some of that is a guess by the time that it ran.
+    pub has_unread_faults: bool,
 }
 
 impl MemoryReading {

@@ -225,6 +225,7 @@ impl Process {
             rollup: self.rollup.map(|last| last.rollup),
             rollup_cost_ns: self.rollup_cost_ns(),
             unshared_at_most_bytes: self.unshared_at_most_bytes(scale),
+            has_unread_faults: self.is_stat_old(),
         }
     }
 
