@@ -99,6 +99,10 @@ pub enum Event {
 /// clock ticks of 10 ms only: differences between two rows are uncertain by as much.
 pub const ROUNDED_NOTE: &str = "cpu_in_ticks";
 
+/// Key of the note by which a run says that processes of the job ran at the moment of the row that follows. The kernel counts the time
+/// of a running process up to its last clock tick: what the row says of CPU time may be short of one tick for each core.
+pub const RUNNING_NOTE: &str = "others_ran";
+
 /// Key of the note by which a rank says that it records the node from now on: the machine's columns, those of the GPUs'
 /// devices and of energy. The value is an object; its `bases` lists the counters that the rank has read before, as
 /// `[column, nanoseconds]`: its rows count from that moment on.

@@ -1,5 +1,6 @@
 //! Phases on hand-made streams: what is between two marks is theirs, and adjoining phases add up to the whole.
 
+use jobmeter_model::event::RUNNING_NOTE;
 use jobmeter_model::phase::{Phase, PhaseBuilder, PhaseTable, Span, Used, UsedValue};
 use jobmeter_model::{Column, EntityKind, Event, MarkKind, Metric, Quality, Scope, Sink};
 use proptest::prelude::*;
@@ -34,6 +35,33 @@ fn spans(play: impl FnOnce(&mut PhaseBuilder<Vec<Span>>), end_ns: Option<u64>) -
     define(&mut builder);
     play(&mut builder);
     builder.finish(end_ns)
+}
+
+/// The kernel counts the time of a running process up to its last clock tick.
+#[test]
+fn a_boundary_at_which_others_ran_is_not_exact() {
+    let quality_with_note_at = |note_ns: u64| {
+        let spans = spans(
+            |builder| {
+                for (t_ns, kind) in [(200, MarkKind::Begin), (300, MarkKind::End)] {
+                    mark(builder, t_ns, "a", kind);
+                    if t_ns == note_ns {
+                        builder.event(&Event::Note {
+                            t_ns,
+                            key: RUNNING_NOTE.to_owned(),
+                            value: true.into(),
+                        });
+                    }
+                    builder.tick(t_ns, &row(t_ns, 1));
+                }
+                builder.tick(400, &row(400, 1));
+            },
+            None,
+        );
+        spans[0].used.quality
+    };
+    assert_eq!(quality_with_note_at(0), Quality::Exact);
+    assert_eq!((quality_with_note_at(200), quality_with_note_at(300)), (Quality::Sampled, Quality::Sampled));
 }
 
 #[test]

@@ -68,6 +68,25 @@ fn short_and_nested_phases_hold_the_work_that_was_done_in_them() {
     }
 }
 
+/// The kernel counts the CPU time of a running process up to its last clock tick: at a mark that is late.
+#[test]
+fn phases_are_exact_only_while_nobody_else_runs() {
+    let room = Room::new("phases-running");
+    let script = "mark --begin quiet; burn 30; mark --end quiet
+        ( while :; do :; done ) & other=$!
+        mark --begin busy; burn 30; mark --end busy
+        kill $other";
+    let (run, phases) = phases_of(&room, &[], script);
+    let quality = |name: &str| {
+        let phase = phases.iter().find(|phase| phase["name"] == name);
+        phase.and_then(|phase| phase["quality"].as_str()).map(str::to_owned)
+    };
+    assert_eq!(quality("busy").as_deref(), Some("sampled"), "{phases:?}");
+    let has_group = run.summary().sources.iter().any(|source| source.name == "cgroup" && source.used);
+    let expected = if has_group { "exact" } else { "sampled" };
+    assert_eq!(quality("quiet").as_deref(), Some(expected), "{phases:?}");
+}
+
 /// Seven phases without a gap between them, inside one that holds them all: nothing is lost or counted twice.
 #[test]
 fn a_run_split_into_phases_conserves_cpu_seconds_and_bytes() {

@@ -18,6 +18,7 @@ mod output;
 mod own;
 mod peak_figures;
 pub mod process;
+mod running;
 mod stages;
 mod still;
 mod system_columns;

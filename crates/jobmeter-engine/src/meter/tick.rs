@@ -144,6 +144,9 @@ impl Meter {
                 true => meter.levels.stay(),
                 false => meter.read_job(now_ns, depth),
             }
+            if depth == Depth::Boundary {
+                meter.note_running(meter.since_start_ns(now_ns));
+            }
             meter.read_machine_and_publish(now_ns, depth);
         });
     }

@@ -1,13 +1,13 @@
 //! Phases: pairs of begin and end marks, nested or side by side, with what the job used between them.
 //!
-//! A tick is taken with every mark, so the counters at a boundary are exact. Where a tick is missing (a
-//! damaged file, calls attached from another tracker's file) the counters are interpolated between the
-//! neighbours and called sampled. Both sides of a boundary see the same numbers, so adjoining phases add up to
+//! A tick is taken with every mark, so the counters at a boundary are exact, unless processes ran at that moment, whose CPU time the
+//! kernel counts up to their last clock tick. Where a tick is missing (a damaged file, calls attached from another tracker's file) the
+//! counters are interpolated between the neighbours. In both cases they are called sampled. Both sides of a boundary see the same numbers, so adjoining phases add up to
 //! the whole.
 
 use super::span::Span;
 use super::used::{COUNTERS, Totals, Used};
-use crate::event::{Event, MarkKind, ROUNDED_NOTE, Sink};
+use crate::event::{Event, MarkKind, ROUNDED_NOTE, RUNNING_NOTE, Sink};
 use crate::metric::{Column, Metric, Scope};
 use crate::summary::Quality;
 
@@ -45,6 +45,8 @@ struct Moment {
     t_ns: u64,
     totals: Totals,
     levels: Levels,
+    /// CPU time is that of the last clock tick: see [`RUNNING_NOTE`].
+    is_late: bool,
 }
 
 /// Counters at a boundary, and whether a tick was taken right there.
@@ -78,6 +80,8 @@ pub struct PhaseBuilder<S> {
     counted_ns: Option<u64>,
     /// CPU time of children that ended is known in clock ticks: see [`ROUNDED_NOTE`].
     is_rounded: bool,
+    /// The row of this moment is late.
+    late_ns: Option<u64>,
     taker: S,
 }
 
@@ -86,7 +90,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
     pub fn new(taker: S) -> PhaseBuilder<S> {
         // The job's counters count from the beginning of the run, so they are zero there; a device's do not.
         let totals = COUNTERS.map(|(scope, ..)| (scope == Scope::Combined).then_some(0));
-        let start = Moment { t_ns: 0, totals, levels: [None; LEVELS.len()] };
+        let start = Moment { t_ns: 0, totals, levels: [None; LEVELS.len()], is_late: false };
         PhaseBuilder {
             counters: [None; COUNTERS.len()],
             levels: [None; LEVELS.len()],
@@ -98,6 +102,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             last_t_ns: 0,
             counted_ns: None,
             is_rounded: false,
+            late_ns: None,
             taker,
         }
     }
@@ -208,7 +213,7 @@ impl<S: TakeSpan> PhaseBuilder<S> {
             let known = self.gpu_memories.iter().filter_map(|column| value(Some(*column)));
             levels[GPU_MEMORY] = known.reduce(u64::saturating_add);
         }
-        Moment { t_ns, totals: self.counters.map(value), levels }
+        Moment { t_ns, totals: self.counters.map(value), levels, is_late: self.late_ns == Some(t_ns) }
     }
 }
 
@@ -220,10 +225,10 @@ fn close(span: &mut Span, begin: Boundary, end: Boundary) {
 /// The counters at a moment between two ticks, or at one of them.
 fn boundary_at(before: &Moment, now: &Moment, t_ns: u64) -> Boundary {
     if t_ns >= now.t_ns {
-        return Boundary { totals: now.totals, exact: t_ns == now.t_ns };
+        return Boundary { totals: now.totals, exact: t_ns == now.t_ns && !now.is_late };
     }
     if t_ns <= before.t_ns {
-        return Boundary { totals: before.totals, exact: t_ns == before.t_ns };
+        return Boundary { totals: before.totals, exact: t_ns == before.t_ns && !before.is_late };
     }
     let (part, whole) = (u128::from(t_ns - before.t_ns), u128::from(now.t_ns - before.t_ns));
     let totals = std::array::from_fn(|index| {
@@ -264,6 +269,7 @@ impl<S: TakeSpan> Sink for PhaseBuilder<S> {
                 }
             }
             Event::Note { key, .. } if key == ROUNDED_NOTE => self.is_rounded = true,
+            Event::Note { t_ns, key, .. } if key == RUNNING_NOTE => self.late_ns = Some(*t_ns),
             Event::Settle { t_ns, values } => {
                 self.last_t_ns = self.last_t_ns.max(*t_ns);
                 self.counted_ns = self.counted_ns.max(Some(*t_ns));

@@ -60,8 +60,8 @@ impl Course {
 /// What the job used during a phase. Unknown is `None`. Counters are those of the whole job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Used {
-    /// Of the counters: exact where a tick was taken at both ends, else sampled, because they are interpolated
-    /// between the ticks around an end.
+    /// Of the counters: exact where a tick was taken at both ends while nobody else ran, else sampled, because they are interpolated
+    /// between the ticks around an end, or short of a clock tick for each core that was busy.
     pub quality: Quality,
     pub(super) totals: Totals,
     /// Largest value of a tick inside, boundaries included.

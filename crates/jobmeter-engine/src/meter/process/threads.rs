@@ -2,7 +2,7 @@
 
 use super::super::bounds::FAULTS_AFTER_RECORD;
 use super::{Process, Scale};
-use crate::linux::proc::{io, statm};
+use crate::linux::proc::{io, stat, statm};
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
 
@@ -60,6 +60,20 @@ impl Process {
                 return;
             }
         }
+    }
+
+    /// Whether a thread other than `except` runs, or waits for a core; taken for granted where there are more than `most`.
+    pub(crate) fn has_running_thread(&self, except: i32, most: usize, buffer: &mut [u8]) -> bool {
+        let mut tids = Vec::with_capacity(most);
+        if self.proc.list_threads(self.id.pid, buffer, |tid| tids.push(tid)).is_err() || tids.len() > most {
+            return true;
+        }
+        tids.into_iter().filter(|tid| *tid != except).any(|tid| {
+            let file = self.proc.open_task(self.id.pid, tid, "stat").ok();
+            let length = file.and_then(|file| sys::pread(file.as_raw_fd(), buffer, 0).ok());
+            let stat = length.and_then(|length| stat::parse(&buffer[..length]));
+            stat.is_some_and(|stat| stat.state == b'R')
+        })
     }
 
     /// Bytes moved by the threads that live now; children excluded, exited threads missing.
