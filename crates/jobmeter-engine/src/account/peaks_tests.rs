@@ -5,7 +5,7 @@ pub(super) const MB: u64 = 1 << 20;
 const NO_HUGE: Huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
 
 /// A program that sat still at `rss_mb`, all of it anonymous.
-fn program(pid: i32, rss_mb: u64) -> Living {
+pub(super) fn program(pid: i32, rss_mb: u64) -> Living {
     Living {
         pid,
         anon_bytes: rss_mb * MB,
@@ -51,23 +51,6 @@ fn a_mark_of_another_time_does_not_count_now() {
     assert_eq!(living_mb(&[busy]), 500, "the mark is the end of it");
     let huge = Huge { since_tick_bytes: 6 * MB, anon_since_start_bytes: 0 };
     assert_eq!(living_at_most(&[once_large], &[], huge).together_bytes(None), 26 * MB);
-}
-
-#[test]
-fn what_was_read_early_may_have_grown_while_the_rest_was_read() {
-    let upper = |files_bytes, while_read| {
-        let mut peaks = Peaks::default();
-        let living = vec![program(1, 10), program(2, 20)];
-        let living =
-            living.into_iter().map(|process| Living { anon_before_bytes: process.anon_bytes, ..process });
-        peaks.take(&Interval { living: living.collect(), while_read, files_bytes, ..quiet() });
-        peaks.take(&quiet());
-        upper_mb(&peaks, None).map(|(mb, _)| mb)
-    };
-    assert_eq!(upper(None, WhileRead::default()), Some(30));
-    let grown = WhileRead { faults: 256, huge_bytes: 4 * MB };
-    assert_eq!(upper(None, grown), Some(30 + 16 + 4), "64 KiB each where it may be files");
-    assert_eq!(upper(Some(0), grown), Some(30 + 1 + 4), "a page each where files are known");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Processes that ended unread, by their page faults.
 
-use super::tests::{MB, WHOLE, at, quiet, upper_mb};
+use super::tests::{MB, WHOLE, at, program, quiet, upper_mb};
 use super::*;
 use crate::account::moments::UpperSource;
 
@@ -102,4 +102,21 @@ fn huge_pages_that_were_given_out_before_a_birth_are_not_its_own() {
         8 * MB,
         "others may have got them since the last full tick"
     );
+}
+
+#[test]
+fn what_was_read_early_may_have_grown_while_the_rest_was_read() {
+    let upper = |files_bytes, while_read| {
+        let mut peaks = Peaks::default();
+        let living = vec![program(1, 10), program(2, 20)];
+        let living =
+            living.into_iter().map(|process| Living { anon_before_bytes: process.anon_bytes, ..process });
+        peaks.take(&Interval { living: living.collect(), while_read, files_bytes, ..quiet() });
+        peaks.take(&quiet());
+        upper_mb(&peaks, None).map(|(mb, _)| mb)
+    };
+    assert_eq!(upper(None, WhileRead::default()), Some(30));
+    let grown = WhileRead { faults: 256, huge_bytes: 4 * MB };
+    assert_eq!(upper(None, grown), Some(30 + 16 + 4), "64 KiB each where it may be files");
+    assert_eq!(upper(Some(0), grown), Some(30 + 1 + 4), "a page each where files are known");
 }

@@ -146,14 +146,20 @@ fn full_tick(tree: &mut Tree, now_ns: u64) {
     tree.refresh(now_ns, true, false, &mut Vec::new(), &mut || {});
 }
 
+/// A process with a mark, after its first full tick.
+fn read_once() -> (FakeProc, Tree) {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    fake.put(own_pid(), "status", "Name:\tx\nVmHWM:\t400 kB\n");
+    let mut tree = tree_of(&fake).expect("a process");
+    full_tick(&mut tree, 1);
+    (fake, tree)
+}
+
 #[test]
 fn memory_is_seen_by_another_thread_in_the_tick_that_misses_the_first() {
     for state in ["Z", "R"] {
-        let fake = FakeProc::new();
-        fake.put_process(own_pid(), "x", 1);
-        fake.put(own_pid(), "status", "Name:\tx\nVmHWM:\t400 kB\n");
-        let mut tree = tree_of(&fake).expect("a process");
-        full_tick(&mut tree, 1);
+        let (fake, mut tree) = read_once();
         let page_bytes = tree.scale.page_bytes;
         assert_eq!(tree.processes[0].living(1).map(|living| living.mark_bytes), Some(100 * page_bytes));
         lose_first_thread(&fake, state, 900);
@@ -171,11 +177,7 @@ fn memory_is_seen_by_another_thread_in_the_tick_that_misses_the_first() {
 
 #[test]
 fn memory_that_a_full_tick_could_not_see_is_not_none() {
-    let fake = FakeProc::new();
-    fake.put_process(own_pid(), "x", 1);
-    fake.put(own_pid(), "status", "Name:\tx\nVmHWM:\t400 kB\n");
-    let mut tree = tree_of(&fake).expect("a process");
-    full_tick(&mut tree, 1);
+    let (fake, mut tree) = read_once();
     let page_bytes = tree.scale.page_bytes;
     tree.processes[0].begin_interval();
     lose_first_thread(&fake, "Z", 900);
