@@ -16,6 +16,9 @@ use std::os::fd::AsRawFd;
 /// The mappings of more processes than this are not read, each of which takes some 50 µs.
 const MOST_READ: usize = 64;
 
+/// Jobs that are shorter are followed only if many processes live at a time.
+const SHORT_SCRIPT_NS: u64 = 20_000_000;
+
 /// The meter stands still while the trace points are switched on, some milliseconds on a busy machine: not while processes come and go
 /// so fast that their records would not fit into the ring meanwhile.
 const MOST_RECENT_RECORDS: usize = 64;
@@ -104,9 +107,11 @@ impl Follower {
         }
     }
 
-    /// One process alone is bounded by its mark. One that `discards` the accounts of its children is followed before it has any.
+    /// One process alone is bounded by its mark. One that `discards` the accounts of its children is followed before it has any. A short
+    /// script that runs one program after the other would be held up by it.
     fn is_due(&self, elapsed_ns: u64, discards: bool) -> bool {
-        let is_worth = self.lives.count() >= 2 || discards && self.ring.is_fed();
+        let worth_from = if elapsed_ns < SHORT_SCRIPT_NS { 4 } else { 2 };
+        let is_worth = self.lives.count() >= worth_from || discards && self.ring.is_fed();
         !self.ring.has_maps() && elapsed_ns >= self.maps.due_ns && is_worth
     }
 
