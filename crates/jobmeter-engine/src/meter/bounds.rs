@@ -89,6 +89,8 @@ pub(crate) struct Bounds {
     exit_marks: HashMap<i32, ExitMark>,
     /// The last full tick.
     bounded_at_ns: u64,
+    /// Before the present full tick read the first process.
+    reading_since_ns: u64,
     /// Page faults of all that had ended by the last full tick.
     ended_faults: u64,
     vmstat: VmStat,
@@ -289,6 +291,7 @@ impl Meter {
     pub(super) fn begin_full_tick(&mut self) {
         let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
         let counts = counts || self.tree.processes.len() > 1;
+        self.bounds.reading_since_ns = sys::monotonic_ns();
         let pages = if counts { self.bounds.vmstat.pages() } else { None };
         let counted = pages.and_then(|Pages { faults, huge_anon, .. }| {
             Some(CountedAt { faults: faults?, huge_anon, t_ns: sys::monotonic_ns() })

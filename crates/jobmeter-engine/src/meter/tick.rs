@@ -239,6 +239,9 @@ impl Meter {
         self.read_main_io(now_ns, depth == Depth::Last);
         self.notice_unseen_children();
         if is_full {
+            if depth != Depth::First {
+                self.read_again_if_held_up(now_ns);
+            }
             self.bound_memory(now_ns, is_first);
         } else {
             self.bounds.has_run |= self.tree.has_changed();

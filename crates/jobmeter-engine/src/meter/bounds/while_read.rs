@@ -13,27 +13,52 @@ const MOST_READ_AGAIN: usize = 32;
 /// No core clears a huge page in less.
 const SHORTEST_HUGE_FAULT_NS: u64 = 40_000;
 
+/// A tick that took longer was held up while it read.
+const HELD_UP_NS: u64 = 2_000_000;
+
+/// So many page faults of the machine while a tick read are not worth asking whose they were.
+const FEW_FAULTS: u64 = 16;
+
 impl Meter {
-    /// By the machine's count, `machine` at the end. Where that was not asked at the beginning, the job was one process then: by the
-    /// page faults of all that are there now.
+    /// Where a full tick was held up while it read several processes, those that have run are read once more: what they can have grown by
+    /// since is then little again.
+    pub(in crate::meter) fn read_again_if_held_up(&mut self, now_ns: u64) {
+        let is_held_up = sys::monotonic_ns() > self.bounds.reading_since_ns + HELD_UP_NS;
+        if is_held_up && self.tree.processes.len() > 1 {
+            self.begin_full_tick();
+            self.tree.refresh(now_ns, true, false, &mut self.changes.departed, &mut || {});
+            self.follow_events(false);
+            self.note_departed();
+        }
+    }
+
+    /// By the machine's count, `machine` at the end, or the members' own where that is less. Where the machine was not asked at the
+    /// beginning, the job was one process then.
     pub(super) fn grown_while_read(&mut self, machine: &MachinePages) -> WhileRead {
         let counted = self.bounds.history.at_begin().zip(machine.faults).zip(machine.huge_anon);
-        if let Some(((before, faults), huge_anon)) = counted {
-            return WhileRead {
-                faults: faults.saturating_sub(before.faults),
-                huge_bytes: huge_anon.saturating_sub(before.huge_anon) * HUGE_PAGE_BYTES,
-            };
+        let counted = counted.map(|((before, faults), huge_anon)| WhileRead {
+            faults: faults.saturating_sub(before.faults),
+            huge_bytes: huge_anon.saturating_sub(before.huge_anon) * HUGE_PAGE_BYTES,
+        });
+        if let Some(few) = counted.filter(|counted| counted.faults <= FEW_FAULTS) {
+            return few;
         }
         let read_again = self.faults_since_read();
         if read_again == Some(0) {
             return WhileRead::default();
         }
         // What there was time for, on every core.
-        let time_ns = sys::monotonic_ns().saturating_sub(self.clock.full_at_ns) * cpus::online().len() as u64;
+        let time_ns = sys::monotonic_ns().saturating_sub(self.bounds.reading_since_ns);
+        let time_ns = time_ns * cpus::online().len() as u64;
         let huge_bytes = (time_ns / SHORTEST_HUGE_FAULT_NS).saturating_mul(HUGE_PAGE_BYTES);
-        WhileRead {
-            faults: read_again.unwrap_or(u64::MAX).min(time_ns / SHORTEST_FAULT_NS),
+        let timed = WhileRead {
+            faults: time_ns / SHORTEST_FAULT_NS,
             huge_bytes: huge_bytes.min(machine.huge.since_tick_bytes),
+        };
+        let counted = counted.unwrap_or(timed);
+        WhileRead {
+            faults: read_again.unwrap_or(u64::MAX).min(counted.faults).min(timed.faults),
+            huge_bytes: counted.huge_bytes.min(timed.huge_bytes),
         }
     }
 
