@@ -55,7 +55,8 @@ impl Meter {
             Turn::Glance => self.look(false),
         }
         let rollups_ns = self.memory.took_ns() - rollups_before_ns;
-        Found { is_changing: self.levels.take_change(), rollups_ns }
+        let is_all_there_is = self.doubts.may_discard && !self.bounds.has_exit_records();
+        Found { is_changing: self.levels.take_change(), is_all_there_is, rollups_ns }
     }
 
     /// Reads the job; its row is published only if its memory is a new maximum and rows may lie anywhere.

@@ -19,6 +19,8 @@ const DEBT_SHARE: u64 = 400;
 /// have a few; unless one alone takes more than `MOST_SHARE` of a core. A job that does not change has fewer.
 const SPARSE_PART: u64 = 2;
 const QUIET_SPARSE_PART: u64 = 1;
+/// The same where what ticks see is all that is known of those that end.
+const UNTOLD_SPARSE_PART: u64 = 4;
 const MOST_SHARE: u64 = 20;
 /// A fixed cadence may take this part of one core.
 const FIXED_SHARE: u64 = 4;
@@ -41,6 +43,8 @@ pub(crate) enum Turn {
 pub(crate) struct Found {
     /// Memory or processes have changed since the tick before.
     pub is_changing: bool,
+    /// Nobody is told what processes had that ended: what ticks see is all that bounds them.
+    pub is_all_there_is: bool,
     /// Time that it took to ask who shares which memory. That has a budget of its own, so the next tick need not cost as much.
     pub rollups_ns: u64,
 }
@@ -56,6 +60,7 @@ pub(crate) struct Cadence {
     /// Distance of looks at the moment.
     look_ns: u64,
     is_changing: bool,
+    is_all_there_is: bool,
     /// Smoothed CPU cost of a tick.
     cost_ns: u64,
     /// CPU time so far.
@@ -78,6 +83,7 @@ impl Cadence {
             last_row_ns: started_ns,
             look_ns: LOOK_NS,
             is_changing: false,
+            is_all_there_is: false,
             cost_ns: 0,
             spent_ns: 0,
             is_own_process: false,
@@ -156,6 +162,7 @@ impl Cadence {
         self.cost_ns = if self.cost_ns == 0 { cost_ns } else { (self.cost_ns * 3 + cost_ns) / 4 };
         self.spent_ns = spent_ns;
         self.is_changing = found.is_changing;
+        self.is_all_there_is = found.is_all_there_is;
         self.look_ns = match found.is_changing {
             true => LOOK_NS,
             false => (self.look_ns + self.look_ns / 2).min(COARSEST_NS),
@@ -199,7 +206,11 @@ impl Cadence {
         let elapsed_ns = now_ns.saturating_sub(self.started_ns);
         let interval_ns = adaptive_interval_ns(elapsed_ns);
         let affordable_ns = self.affordable_in_ns(now_ns);
-        let sparse_part = if self.is_changing { SPARSE_PART } else { QUIET_SPARSE_PART };
+        let sparse_part = match (self.is_changing, self.is_all_there_is) {
+            (true, true) => UNTOLD_SPARSE_PART,
+            (true, false) => SPARSE_PART,
+            (false, _) => QUIET_SPARSE_PART,
+        };
         let least_ns = affordable_ns.min(elapsed_ns / sparse_part).max(self.cost_ns * MOST_SHARE);
         if self.interval_ns.is_none() && least_ns > COARSEST_NS.max(interval_ns) {
             self.thinned = Some(least_ns);
@@ -265,7 +276,7 @@ mod tests {
                 Turn::Look | Turn::Glance => looks += 1,
             }
             spent_ns += cost_ns;
-            cadence.note(turn, Found { is_changing, rollups_ns: 0 }, cost_ns, spent_ns);
+            cadence.note(turn, Found { is_changing, ..Found::default() }, cost_ns, spent_ns);
             cadence.schedule(now_ns);
             assert!(cadence.due_ns > now_ns);
         }
@@ -314,6 +325,19 @@ mod tests {
     }
 
     #[test]
+    fn a_job_of_which_only_ticks_tell_is_looked_at_more_often() {
+        let least_ns = |is_changing, is_all_there_is| {
+            let mut cadence = Cadence::start(None, START_NS);
+            let found = Found { is_changing, is_all_there_is, rollups_ns: 0 };
+            // The start alone has taken more than the share of it.
+            cadence.note(Turn::Row, found, MS, 50 * MS);
+            cadence.next_look(START_NS + 200 * MS).1 - (START_NS + 200 * MS)
+        };
+        assert_eq!((least_ns(true, false), least_ns(true, true)), (100 * MS, 50 * MS));
+        assert_eq!((least_ns(false, false), least_ns(false, true)), (200 * MS, 200 * MS));
+    }
+
+    #[test]
     fn between_fixed_rows_a_changing_job_is_looked_at() {
         let (glances, rows, spent_ns) = simulate_at(Some(1_000 * MS), 60_000 * MS, 2 * MS, MS / 10, true);
         // The early tick and one a second.
@@ -331,10 +355,20 @@ mod tests {
         let mut cadence = Cadence::start(Some(100 * MS), START_NS);
         (cadence.row_due_ns, cadence.skipped_ticks) = (START_NS + 100 * MS, 0);
         // Rollups do not come with every tick.
-        cadence.note(Turn::Row, Found { is_changing: true, rollups_ns: 399 * MS }, 400 * MS, 400 * MS);
+        cadence.note(
+            Turn::Row,
+            Found { is_changing: true, rollups_ns: 399 * MS, ..Found::default() },
+            400 * MS,
+            400 * MS,
+        );
         cadence.schedule(START_NS + 103 * MS);
         assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (200 * MS, 0));
-        cadence.note(Turn::Row, Found { is_changing: true, rollups_ns: 399 * MS }, 400 * MS, 400 * MS);
+        cadence.note(
+            Turn::Row,
+            Found { is_changing: true, rollups_ns: 399 * MS, ..Found::default() },
+            400 * MS,
+            400 * MS,
+        );
         cadence.schedule(START_NS + 450 * MS);
         assert_eq!((cadence.due_ns - START_NS, cadence.skipped_ticks), (500 * MS, 2));
         assert!(cadence.take_thinned().is_none());
