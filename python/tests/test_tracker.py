@@ -43,7 +43,13 @@ def test_cpu_and_ram_agree_with_the_kernel() -> None:
     assert before_bytes + (95 << 20) <= peak <= inside + (8 << 20)
     assert usage.cpu.main.threads_max == threads
     assert usage.time.wall_ns is not None and usage.time.wall_ns >= 300_000_000
-    assert usage.quality["main.cpu_ns"].quality == "exact"
+
+
+def test_cpu_of_a_program_without_threads_is_exact() -> None:
+    # In a process of its own: other tests leave threads behind, and what short threads lose makes it a lower bound.
+    code = "import jobmeter\nwith jobmeter.track() as run: sum(range(10**6))\nprint(run.usage.quality['main.cpu_ns'].quality)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "exact", done.stderr
 
 
 def test_the_dict_is_the_schema_of_the_summary() -> None:

@@ -87,8 +87,8 @@ fn split(outcome: &Outcome, total_ns: f64, truths: &mut Truths) {
 }
 
 /// Exit records round bytes down to a KiB per task, and miss the end of the exit: up to two faults and eight
-/// switches a task, and more the longer it takes to give the memory back on a busy machine: 234 of 396 were recorded of a process
-/// of 120 MB that was killed.
+/// switches a task. How often it was switched away while it gave its memory back they do not tell: 234 of 396 were recorded of a process
+/// of 120 MB that was killed, 19 of 171 of one that held 500 MB in a memfd, on a busy machine.
 fn counters(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
     let Some((all, _)) = &outcome.evidence.counters else { return };
     let tasks = all.tasks as f64;
@@ -103,7 +103,7 @@ fn counters(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
         ("faults_minor", |of| of.faults_minor, 2.0 * tasks, 0.0),
         ("faults_major", |of| of.faults_major, 2.0 * tasks, 0.0),
         ("switches_voluntary", |of| of.switches_voluntary, 8.0 * tasks, 0.1),
-        ("switches_involuntary", |of| of.switches_involuntary, 8.0 * tasks + 50.0, 1.0),
+        ("switches_involuntary", |of| of.switches_involuntary, f64::INFINITY, 0.0),
     ];
     for (figure, of, slack, part) in figures {
         let (low, high) = match window {
@@ -114,7 +114,8 @@ fn counters(outcome: &Outcome, window: Option<Window>, truths: &mut Truths) {
                 growth
             }
         };
-        let low = low as f64 - if window.is_some() { slack } else { 0.0 };
+        // In a window either end may be read late.
+        let low = if window.is_some() { (low as f64 - slack).max(0.0) } else { low as f64 };
         let span = Span::new(low, high as f64 * (1.0 + part) + slack, "taskstats");
         truths.insert(format!("combined.{figure}"), span);
     }
