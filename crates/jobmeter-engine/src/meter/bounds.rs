@@ -89,8 +89,8 @@ pub(crate) struct Bounds {
     exit_marks: HashMap<i32, ExitMark>,
     /// The last full tick.
     bounded_at_ns: u64,
-    /// Before the present full tick read the first process.
-    reading_since_ns: u64,
+    /// Before the present full tick read the first process; `None` after the last one.
+    reading_since_ns: Option<u64>,
     /// Page faults of all that had ended by the last full tick.
     ended_faults: u64,
     vmstat: VmStat,
@@ -114,6 +114,11 @@ impl Bounds {
     pub(crate) fn close_files(&mut self) {
         self.exit_records = None;
         self.vmstat = VmStat::default();
+    }
+
+    /// The last tick is over: what processes that live on grow by is no longer the run's.
+    pub(super) fn end_reading(&mut self) {
+        self.reading_since_ns = None;
     }
 
     fn collect_exit_records(&mut self) {
@@ -291,7 +296,7 @@ impl Meter {
     pub(super) fn begin_full_tick(&mut self) {
         let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
         let counts = counts || self.tree.processes.len() > 1;
-        self.bounds.reading_since_ns = sys::monotonic_ns();
+        self.bounds.reading_since_ns = Some(sys::monotonic_ns());
         let pages = if counts { self.bounds.vmstat.pages() } else { None };
         let counted = pages.and_then(|Pages { faults, huge_anon, .. }| {
             Some(CountedAt { faults: faults?, huge_anon, t_ns: sys::monotonic_ns() })

@@ -67,6 +67,7 @@ impl Meter {
         let wall_ns = ending.ended_ns.saturating_sub(self.clock.started_ns);
         self.end_events();
         self.end_containers();
+        self.bounds.end_reading();
         self.bound_memory(sys::monotonic_ns(), false);
         let (main, combined) = self.accounts();
         let evidence = self.cpu_evidence(combined);

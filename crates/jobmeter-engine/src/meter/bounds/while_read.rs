@@ -23,7 +23,8 @@ impl Meter {
     /// Where a full tick was held up while it read several processes, those that have run are read once more: what they can have grown by
     /// since is then little again.
     pub(in crate::meter) fn read_again_if_held_up(&mut self, now_ns: u64) {
-        let is_held_up = sys::monotonic_ns() > self.bounds.reading_since_ns + HELD_UP_NS;
+        let since_ns = self.bounds.reading_since_ns;
+        let is_held_up = since_ns.is_some_and(|since_ns| sys::monotonic_ns() > since_ns + HELD_UP_NS);
         if is_held_up && self.tree.processes.len() > 1 {
             self.begin_full_tick();
             self.tree.refresh(now_ns, true, false, &mut self.changes.departed, &mut || {});
@@ -35,6 +36,7 @@ impl Meter {
     /// By the machine's count, `machine` at the end, or the members' own where that is less. Where the machine was not asked at the
     /// beginning, the job was one process then.
     pub(super) fn grown_while_read(&mut self, machine: &MachinePages) -> WhileRead {
+        let Some(since_ns) = self.bounds.reading_since_ns else { return WhileRead::default() };
         let counted = self.bounds.history.at_begin().zip(machine.faults).zip(machine.huge_anon);
         let counted = counted.map(|((before, faults), huge_anon)| WhileRead {
             faults: faults.saturating_sub(before.faults),
@@ -48,8 +50,7 @@ impl Meter {
             return WhileRead::default();
         }
         // What there was time for, on every core.
-        let time_ns = sys::monotonic_ns().saturating_sub(self.bounds.reading_since_ns);
-        let time_ns = time_ns * cpus::online().len() as u64;
+        let time_ns = sys::monotonic_ns().saturating_sub(since_ns) * cpus::online().len() as u64;
         let huge_bytes = (time_ns / SHORTEST_HUGE_FAULT_NS).saturating_mul(HUGE_PAGE_BYTES);
         let timed = WhileRead {
             faults: time_ns / SHORTEST_FAULT_NS,
