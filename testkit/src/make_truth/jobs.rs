@@ -111,6 +111,7 @@ pub(crate) const JOBS: &[Job] = &[
     job!("phases-subshell", "sh", Shell, How::Plain, &["sed"]),
     job!("phases-make", "sh", Shell, How::Plain, &["make", "sed"]),
     job!("known-bytes", "sh", Shell, How::Plain, &["dd"]),
+    job!("leader-copies", "py", Python, How::Plain, &["/usr/bin/python3"]),
     job!("main-execs", "py", Python, How::Plain, &["/usr/bin/python3"]),
     job!("killed-main", "py", Python, How::Plain, &["/usr/bin/python3"]),
     job!("pid-namespace", "sh", Shell, How::Plain, &["unshare"]),

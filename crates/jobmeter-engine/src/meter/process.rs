@@ -271,8 +271,7 @@ impl Process {
         process.waited_faults = process.stat.children_faults();
         match process.read_fast(scale, buffer) {
             Presence::Here => {
-                process.anon_at_birth_bytes = process.rss_bytes.saturating_sub(process.rss_file_bytes);
-                process.anon_at_rollup_bytes = process.anon_at_birth_bytes;
+                process.note_memory_at_birth();
                 Some(process)
             }
             Presence::Gone => None,

@@ -11,6 +11,12 @@ impl Process {
         self.rss_bytes > 0 || self.borrows_memory
     }
 
+    /// Its memory was seen for the first time: a forked copy may have inherited all of it.
+    pub(super) fn note_memory_at_birth(&mut self) {
+        self.anon_at_birth_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        self.anon_at_rollup_bytes = self.anon_at_birth_bytes;
+    }
+
     /// Resident memory once more, after its page faults were read: what it had by those is in one of the two readings, also where
     /// it ends before the next one.
     pub fn read_memory_after_faults(&mut self, scale: Scale, buffer: &mut [u8]) {

@@ -55,7 +55,11 @@ impl Process {
             let Ok(length) = sys::pread(file.as_raw_fd(), buffer, 0) else { continue };
             // A thread that is about to end has no memory either.
             if let Some(statm) = statm::parse(&buffer[..length]).filter(|statm| statm.resident_pages > 0) {
+                let is_first_seen = self.peak_rss_bytes == 0;
                 self.take_statm(statm, scale);
+                if is_first_seen {
+                    self.note_memory_at_birth();
+                }
                 (self.statm_file, self.statm_is_of_thread) = (Some(file), true);
                 return;
             }

@@ -175,6 +175,23 @@ fn memory_is_seen_by_another_thread_in_the_tick_that_misses_the_first() {
     }
 }
 
+/// Copies that had lost their first thread when they were found: all that they inherited counted as their own, 156 MB for 151.
+#[test]
+fn what_a_copy_may_have_inherited_is_what_it_has_when_its_memory_is_first_seen() {
+    let fake = FakeProc::new();
+    fake.put_process(own_pid(), "x", 1);
+    lose_first_thread(&fake, "Z", 150);
+    fake.put(own_pid(), "task/78/statm", "400 300 40 1 0 50 0\n");
+    let mut tree = tree_of(&fake).expect("a process");
+    let page_bytes = tree.scale.page_bytes;
+    assert_eq!(tree.processes[0].anon_at_birth_bytes, 0, "nothing was seen of it");
+    full_tick(&mut tree, 1);
+    assert_eq!(tree.processes[0].anon_at_birth_bytes, 260 * page_bytes);
+    fake.put(own_pid(), "task/78/statm", "400 350 40 1 0 50 0\n");
+    full_tick(&mut tree, 2);
+    assert_eq!(tree.processes[0].anon_at_birth_bytes, 260 * page_bytes, "the rest is its own");
+}
+
 #[test]
 fn memory_that_a_full_tick_could_not_see_is_not_none() {
     let (fake, mut tree) = read_once();
