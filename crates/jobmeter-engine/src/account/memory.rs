@@ -245,7 +245,8 @@ impl MemoryAccount {
             self.level = (level_bytes, elapsed_ns);
             return false;
         }
-        elapsed_ns >= since_ns + STILL_FOR_NS
+        // Where nothing at all has changed, nobody has run.
+        level_bytes == before_bytes || elapsed_ns >= since_ns + STILL_FOR_NS
     }
 
     /// Only when a maximum may move.

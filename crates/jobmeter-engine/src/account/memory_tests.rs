@@ -181,6 +181,9 @@ fn an_expensive_pass_waits_until_the_memory_stands_still() {
     );
     assert_eq!(account.wants(&at(81), still_ns), PASS);
     assert!(!account.awaits_pass());
+    let mut asleep = MemoryAccount::default();
+    assert_eq!(asleep.wants(&at(40), LATER_NS), Wanted::SecondLook);
+    assert_eq!(asleep.wants(&at(40), LATER_NS + 1), PASS, "nothing at all has changed");
     let mut restless = MemoryAccount::default();
     assert_eq!(restless.wants(&at(40), LATER_NS), Wanted::SecondLook);
     assert_eq!(restless.wants(&at(80), LATER_NS + LONGEST_WAIT_NS - 1), Wanted::SecondLook);
