@@ -245,7 +245,7 @@ impl MemoryAccount {
             self.level = (level_bytes, elapsed_ns);
             return false;
         }
-        // Where nothing at all has changed, nobody has run.
+        // An unchanged level means that no process has run since.
         level_bytes == before_bytes || elapsed_ns >= since_ns + STILL_FOR_NS
     }
 
