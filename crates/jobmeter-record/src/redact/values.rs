@@ -179,7 +179,9 @@ fn is_placeholder(value: &str) -> bool {
         || PATTERNS.iter().any(|pattern| value.starts_with(pattern))
         || inner(b'<', b'>')
         || inner(b'{', b'}')
-        || inner(b'%', b'%') && !value.contains(|letter: char| letter.is_ascii_lowercase())
+        || inner(b'%', b'%')
+            && !bytes[1].is_ascii_digit()
+            && !value.contains(|letter: char| letter.is_ascii_lowercase())
         || matches!(value, "{}" | "?")
         || value.starts_with("%(") && value.ends_with(")s")
 }
