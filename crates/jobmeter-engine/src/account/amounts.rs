@@ -52,6 +52,14 @@ impl Account {
         self
     }
 
+    /// The whole is at least its part. Switches of a process that left together with its parent are in no account, and may have been in
+    /// the one from which the run counts.
+    pub(crate) fn with_switches_of(mut self, part: &Account) -> Account {
+        self.switches_voluntary = self.switches_voluntary.max(part.switches_voluntary);
+        self.switches_involuntary = self.switches_involuntary.max(part.switches_involuntary);
+        self
+    }
+
     /// CPU time that is not this account's is taken off, first from the part in the kernel.
     pub(crate) fn without_cpu(mut self, spent_ns: u64) -> Account {
         self.cpu_ns = self.cpu_ns.saturating_sub(spent_ns);

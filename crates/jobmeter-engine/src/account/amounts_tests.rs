@@ -120,3 +120,11 @@ fn a_split_that_the_kernel_changes_its_mind_about_neither_falls_nor_exceeds_its_
     // In the end the kernel's word is followed as far as it can be.
     assert_eq!((cpu, user, system), (400, 145, 255));
 }
+
+#[test]
+fn the_whole_has_the_switches_of_its_part() {
+    let part = Account { switches_voluntary: 7, switches_involuntary: 13, cpu_ns: 9, ..Account::default() };
+    let whole = Account { switches_voluntary: 20, switches_involuntary: 12, cpu_ns: 5, ..Account::default() };
+    let whole = whole.with_switches_of(&part);
+    assert_eq!((whole.switches_voluntary, whole.switches_involuntary, whole.cpu_ns), (20, 13, 5));
+}

@@ -42,11 +42,20 @@ pub(crate) struct BeforeExec {
 pub(crate) struct CopyReadings {
     /// All page faults of its life, and those after its last reading.
     pub faults: u64,
+    /// The most that it has changed or added, huge pages apart.
+    pub changed_bytes: u64,
     pub faults_after: u64,
     /// Page faults of its parent in that time: what the parent changed, the copy kept as it was.
     pub parent_faults: u64,
     /// Resident memory when it was last read; where it never was, what it had at least from its parent.
     pub rss_bytes: u64,
+}
+
+impl CopyReadings {
+    /// What it changed, and what its parent changed and it kept as it was.
+    fn unlike_parent_bytes(&self) -> u64 {
+        self.changed_bytes.saturating_add(anon_by_faults_bytes(self.parent_faults))
+    }
 }
 
 impl LastReadings {
@@ -83,7 +92,7 @@ impl LastReadings {
         let by_faults = self.faults_since_full.map(|faults| {
             self.anon_before_bytes.saturating_add(anon_by_faults_bytes(faults)).max(self.anon_bytes)
         });
-        let changed = self.copy.map(|copy| anon_by_faults_bytes(copy.faults + copy.parent_faults));
+        let changed = self.copy.map(|copy| copy.unlike_parent_bytes());
         [by_faults, changed].into_iter().flatten().min()
     }
 
@@ -99,7 +108,7 @@ impl LastReadings {
             // Huge pages that the parent got since are none that it had before.
             let risen_bytes = risen_bytes.saturating_add(huge.since_tick_bytes);
             let mapped_bytes = mapped_by_faults_bytes(copy.faults_after, huge.since_tick_bytes);
-            anon_by_faults_bytes(copy.faults + copy.parent_faults)
+            copy.unlike_parent_bytes()
                 .saturating_add(huge.anon_since_start_bytes)
                 .saturating_add(self.file_bytes)
                 .saturating_add(mapped_bytes.min(risen_bytes))
@@ -122,6 +131,10 @@ mod tests {
     use super::*;
 
     const NO_HUGE: Huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
+
+    fn copy_of(faults: u64, faults_after: u64, parent_faults: u64, rss_bytes: u64) -> CopyReadings {
+        CopyReadings { faults, changed_bytes: faults * 4096, faults_after, parent_faults, rss_bytes }
+    }
 
     #[test]
     fn without_a_mark_or_faults_nothing_is_known() {
@@ -159,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_copy_counts_with_what_it_changed() {
-        let copy = CopyReadings { faults: 90, faults_after: 2, parent_faults: 10, rss_bytes: 400_000_000 };
+        let copy = copy_of(90, 2, 10, 400_000_000);
         let read = LastReadings {
             final_mark_bytes: Some(500_000_000),
             copy: Some(copy),
@@ -190,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_copy_whose_mark_did_not_rise_mapped_nothing_more() {
-        let copy = CopyReadings { faults: 100, faults_after: 100, parent_faults: 0, rss_bytes: 500_000_000 };
+        let copy = copy_of(100, 100, 0, 500_000_000);
         let read =
             |final_mark_bytes| LastReadings { final_mark_bytes, copy: Some(copy), ..LastReadings::default() };
         let own = |mark| read(mark).at_most(NO_HUGE).map(|most| most.own_bytes);
@@ -210,7 +223,7 @@ mod tests {
         assert_eq!(anon(seen), Some(95_000), "pages that took no fault of its own");
         let read = LastReadings { anon_bytes: 50_000, ..read };
         assert_eq!(anon(LastReadings { faults_since_full: Some(1 << 40), ..read }), Some(9_000_000));
-        let copy = CopyReadings { faults: 7, faults_after: 7, parent_faults: 2, rss_bytes: 0 };
+        let copy = copy_of(7, 7, 2, 0);
         assert_eq!(anon(LastReadings { copy: Some(copy), ..read }), Some(9 * 4096));
         assert_eq!(read.before_anon_bytes(), 50_000);
         assert_eq!(LastReadings { read_copy_bytes: Some(8192), ..read }.before_anon_bytes(), 8192);

@@ -28,6 +28,7 @@ fn with_rollup(reading: MemoryReading, pss_mb: u64, private_mb: u64) -> MemoryRe
         pss_anon_bytes: (pss_mb * MB).saturating_sub(reading.file_bytes),
         private_bytes: private_mb * MB,
         shared_bytes: reading.rss_bytes - private_mb * MB,
+        ..Rollup::default()
     };
     MemoryReading { rollup: Some(rollup), ..reading }
 }

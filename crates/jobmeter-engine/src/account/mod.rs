@@ -16,3 +16,4 @@ pub(crate) mod reading;
 pub(crate) mod sharing;
 mod together;
 pub(crate) mod unmapped;
+pub(crate) mod windows;

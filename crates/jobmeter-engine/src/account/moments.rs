@@ -18,6 +18,8 @@ pub(super) struct Moment {
     pub(super) files_once: Option<Amounts>,
     /// All of it by what the job had and how far it can have grown by then, where that is known.
     pub(super) grown_bytes: Option<u64>,
+    /// All of it but a loose main, where those without a bound of their own have at most what the machine gave out while they grew.
+    pub(super) by_window_bytes: Option<u64>,
 }
 
 /// What the processes of a moment held at most, in one of two ways of counting files.
@@ -95,12 +97,14 @@ impl Moment {
             && self.with_files.is_at_least(&other.with_files)
             && known(self.files_once).is_at_least(&known(other.files_once))
             && most(self.grown_bytes) >= most(other.grown_bytes)
+            && most(self.by_window_bytes) >= most(other.by_window_bytes)
     }
 
     /// The least that its bound can turn out to be.
     fn bound_at_least_bytes(&self) -> u64 {
         let once_bytes = self.files_once.map_or(u64::MAX, |once| once.certain_bytes);
-        self.with_files.certain_bytes.min(once_bytes).min(self.grown_bytes.unwrap_or(u64::MAX))
+        let whole_bytes = self.grown_bytes.into_iter().chain(self.by_window_bytes).min();
+        self.with_files.certain_bytes.min(once_bytes).min(whole_bytes.unwrap_or(u64::MAX))
     }
 
     /// Whether its bound is at most that of `other`, whatever comes to light.
@@ -116,16 +120,18 @@ impl Moment {
             with_files: self.with_files.worse_of(&other.with_files),
             files_once: once.map(|(a, b)| a.worse_of(&b)),
             grown_bytes: self.grown_bytes.zip(other.grown_bytes).map(|(a, b)| a.max(b)),
+            by_window_bytes: self.by_window_bytes.zip(other.by_window_bytes).map(|(a, b)| a.max(b)),
         }
     }
 
     /// The smallest of what the two ways of counting files and growth give.
     pub(super) fn bound(&self, known: AtTheEnd, has_all_faults: bool) -> Option<Bound> {
         let unbounded = self.unbounded.filter(|_| known.all_are_listed);
+        let of_loose_main = |bytes: u64| bytes.min(known.main_bytes.unwrap_or(u64::MAX));
         let of = |amounts: Amounts| {
             let by_faults_bytes =
                 amounts.by_faults_bytes.filter(|_| known.faults_are_whole && has_all_faults);
-            let main_bytes = amounts.loose_main_bytes.min(known.main_bytes.unwrap_or(u64::MAX));
+            let main_bytes = of_loose_main(amounts.loose_main_bytes);
             let certain_bytes = amounts.certain_bytes.saturating_add(main_bytes);
             let by_machine_bytes = amounts.by_machine_bytes.filter(|_| unbounded.is_some());
             let amounts = Amounts { by_faults_bytes, by_machine_bytes, certain_bytes, ..amounts };
@@ -134,7 +140,12 @@ impl Moment {
         let once = self.files_once.and_then(of);
         let once = once.map(|bound| Bound { source: UpperSource::FilesOnce, ..bound });
         let grown = self.grown_bytes.map(|bytes| Bound { bytes, source: UpperSource::Growth });
-        let least = of(self.with_files).into_iter().chain(once).chain(grown);
+        let by_window_bytes = self.by_window_bytes.filter(|_| unbounded.is_some());
+        let are_files_known = self.files_once.is_some();
+        let source = if are_files_known { UpperSource::Window } else { UpperSource::WideWindow };
+        let main_bytes = of_loose_main(self.with_files.loose_main_bytes);
+        let window = by_window_bytes.map(|bytes| Bound { bytes: bytes.saturating_add(main_bytes), source });
+        let least = of(self.with_files).into_iter().chain(once).chain(grown).chain(window);
         let least = least.min_by_key(|bound| bound.bytes);
         least.filter(|bound| bound.bytes < NO_BOUND_BYTES)
     }
@@ -178,6 +189,10 @@ pub(crate) enum UpperSource {
     FilesOnce,
     /// Anonymous memory at the last reading and what page faults have added by the moment; files and shared memory as above.
     Growth,
+    /// As `Marks`; processes that ended unread by what the whole machine gave out while they lived.
+    Window,
+    /// The same, where each page fault may have mapped a piece of a file.
+    WideWindow,
     /// The peak of the job's own cgroup.
     Group,
 }
@@ -196,6 +211,9 @@ impl UpperSource {
             UpperSource::Growth => {
                 "by readings and the times of page faults, with every file that was mapped counted once"
             }
+            UpperSource::Window | UpperSource::WideWindow => {
+                "by high-water marks; processes that ended unread by what the machine gave out while they lived"
+            }
             UpperSource::Group => "by the peak of the job's own cgroup",
         }
     }
@@ -206,6 +224,16 @@ impl UpperSource {
 pub(crate) struct Bound {
     pub bytes: u64,
     pub source: UpperSource,
+}
+
+/// A wide bound further above what was seen than this says nothing that one could act on.
+const MOST_OF_SEEN: u64 = 3;
+
+impl Bound {
+    /// Whether it tells something of a peak of which `seen_bytes` were seen.
+    pub(crate) fn is_telling(&self, seen_bytes: u64) -> bool {
+        self.source != UpperSource::WideWindow || self.bytes <= seen_bytes.saturating_mul(MOST_OF_SEEN)
+    }
 }
 
 /// What is known only when the run is over.

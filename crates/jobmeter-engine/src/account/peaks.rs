@@ -6,6 +6,7 @@ use super::growth::Growth;
 use super::moments::{Amounts, AtTheEnd, Bound, Front, Moment};
 use super::parts::{Huge, Parts, WhileRead, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
 use super::together::together;
+use super::windows::Windows;
 
 /// A process that lives at a full tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) struct Living {
     pub mark_bytes: u64,
     /// The most that it can have held since the full tick before as another program, of which the mark does not tell.
     pub before_exec_bytes: u64,
+    /// The most that a copy can have changed or added since its fork, huge pages apart.
+    pub changed_bytes: u64,
     /// Page faults of its own: since its fork, and since the full tick before.
     pub faults: u64,
     pub faults_since: u64,
@@ -48,12 +51,12 @@ impl Living {
         if !self.is_copy {
             return Parts::of(rss_bytes, self.min_file_bytes).with_anon(self.anon_at_most_bytes());
         }
-        // Every page that a copy has changed or added took a fault of its own.
-        let changed_bytes = anon_by_faults_bytes(self.faults)
+        let changed_bytes = self
+            .changed_bytes
             .saturating_add(huge.anon_since_start_bytes)
             .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
-        let anon_bytes = anon_by_faults_bytes(self.faults).min(rss_bytes);
+        let anon_bytes = self.changed_bytes.min(rss_bytes);
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), anon_bytes }
     }
 
@@ -110,6 +113,10 @@ pub(crate) struct Ended {
     /// Where nothing bounds it: anonymous memory that it had when it was last read, and a page for each fault that is known to be its own,
     /// until `end_ns`.
     pub unread_anon_bytes: u64,
+    /// Where nothing bounds it, or that is loose: what it had when it was last read, and from when on it can have got more; 0 where that
+    /// is not known.
+    pub read_bytes: u64,
+    pub grows_since_ns: u64,
     pub is_main: bool,
 }
 
@@ -117,6 +124,11 @@ impl Ended {
     /// One that lives, and that a tick could not read: as large as the largest of all, which may be known at the end.
     pub(crate) fn as_the_largest(fork_ns: u64) -> Ended {
         Ended { fork_ns, is_loose: true, ..Ended::at_unknown_times(Some(Parts::UNBOUNDED)) }
+    }
+
+    /// What the machine gave out while it grew tells more than what else bounds it.
+    pub(super) fn is_bound_by_window(&self) -> bool {
+        self.at_most.is_none() || self.is_loose && self.grows_since_ns > 0
     }
 
     /// Huge pages that it got since its birth are in no bound of its own.
@@ -132,6 +144,8 @@ impl Ended {
             is_loose: false,
             inherited_bytes: 0,
             unread_anon_bytes: 0,
+            read_bytes: 0,
+            grows_since_ns: 0,
             is_main: false,
         }
     }
@@ -178,6 +192,8 @@ pub(crate) struct Interval {
     pub files_bytes: Option<u64>,
     /// When memory grew, where every process is listed.
     pub growth: Option<Growth>,
+    /// What the machine had counted at several times, where those bound who `ended` without a bound.
+    pub windows: Option<Windows>,
 }
 
 impl Interval {
@@ -209,9 +225,14 @@ impl Interval {
         let once_bytes = plus(self.files_bytes, self.huge_once_bytes());
         let (mapped_bytes, anon_bytes) = (ended.mapped_bytes, ended.anon_bytes);
         let machine_anon_bytes = ended.machine_anon_bytes;
-        together(&self.ended, self.growth.as_ref()).map(move |alive| {
+        together(&self.ended, self.growth.as_ref(), self.windows.as_ref()).map(move |alive| {
             let mut parts = alive.parts;
             parts.add(living);
+            // Each with its files here: huge pages are then in its bound, and need not be added for the whole interval.
+            let bounded_bytes = parts
+                .together_bytes(None)
+                .saturating_add(alive.loose_beyond_window_bytes)
+                .saturating_add(self.while_read.mapped_bytes());
             let anon_total_bytes = parts.anon_bytes.saturating_add(self.while_read.anon_bytes());
             Moment {
                 loose: alive.loose,
@@ -221,7 +242,7 @@ impl Interval {
                         .together_bytes(self.mapped_bytes)
                         .saturating_add(self.while_read.mapped_bytes()),
                     loose_bytes: alive.loose_bytes,
-                    loose_main_bytes: alive.loose_main.own_bytes.saturating_add(alive.loose_main.file_bytes),
+                    loose_main_bytes: alive.loose_main.together_bytes(None),
                     by_faults_bytes: plus(mapped_bytes, self.ended_before_bytes),
                     by_machine_bytes: None,
                 },
@@ -236,6 +257,10 @@ impl Interval {
                     ),
                 }),
                 grown_bytes: alive.grown_bytes.and_then(|grown_bytes| plus(once_bytes, grown_bytes)),
+                by_window_bytes: plus(
+                    alive.in_window_bytes,
+                    bounded_bytes.saturating_add(self.files_bytes.unwrap_or(0)),
+                ),
             }
         })
     }
@@ -248,8 +273,9 @@ impl Interval {
         let ended = self.ended.iter().filter(|ended| ended.is_main).map(|ended| ended.at_most);
         // `None` where nothing bounds a main that ended.
         let mains: Option<Vec<Parts>> = living.chain(ended).collect();
-        // Its copies may have memory of main: both together are bounded by growth.
+        // Its copies may have memory of main: both together are bounded by growth, and by what the machine counted.
         self.growth = None;
+        self.windows = None;
         self.living.retain(|process| !process.is_main);
         self.ended.retain(|ended| !ended.is_main);
         self.ended_parents.retain(|parent| !parent.is_main);

@@ -17,7 +17,8 @@ pub(super) fn program(pid: i32, rss_mb: u64) -> Living {
 
 fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
     let anon_at_birth_bytes = rss_mb * MB;
-    Living { parent_pid, is_copy: true, anon_at_birth_bytes, faults, ..program(pid, rss_mb) }
+    let changed_bytes = anon_by_faults_bytes(faults);
+    Living { parent_pid, is_copy: true, anon_at_birth_bytes, changed_bytes, faults, ..program(pid, rss_mb) }
 }
 
 fn living_mb(living: &[Living]) -> u64 {
@@ -116,7 +117,7 @@ fn files_are_among_those_that_the_machine_maps() {
 fn those_that_ended_count_while_they_lived_together() {
     let ended = [at(0, 10, Some(100)), at(10, 20, Some(50)), at(15, 30, Some(70)), at(40, 50, None)];
     let moments: Vec<_> =
-        together(&ended, None).map(|alive| (alive.parts.own_bytes / MB, alive.unbounded)).collect();
+        together(&ended, None, None).map(|alive| (alive.parts.own_bytes / MB, alive.unbounded)).collect();
     assert_eq!(moments, [(0, 0), (100, 0), (50, 0), (120, 0), (0, 1)]);
     let mut peaks = Peaks::default();
     peaks.take(&Interval { living: vec![program(1, 10)], ended: ended.to_vec(), ..quiet() });
@@ -212,7 +213,7 @@ fn moment(certain_bytes: u64, unbounded: Option<u64>, by_faults_bytes: Option<u6
         by_faults_bytes,
         by_machine_bytes: None,
     };
-    Moment { loose: 0, unbounded, with_files, files_once: None, grown_bytes: None }
+    Moment { loose: 0, unbounded, with_files, files_once: None, grown_bytes: None, by_window_bytes: None }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::tests::{MB, WHOLE, at, program, quiet, upper_mb};
 use super::*;
 use crate::account::moments::UpperSource;
+use crate::account::windows::CountedAt;
 
 #[test]
 fn those_that_ended_unread_added_a_page_of_their_own_with_each_fault() {
@@ -119,4 +120,67 @@ fn what_was_read_early_may_have_grown_while_the_rest_was_read() {
     let grown = WhileRead { faults: 256, huge_bytes: 4 * MB };
     assert_eq!(upper(None, grown), Some(30 + 16 + 4), "64 KiB each where it may be files");
     assert_eq!(upper(Some(0), grown), Some(30 + 1 + 4), "a page each where files are known");
+}
+
+/// Pairs of children whose accounts are discarded, one after the other: what the machine gave out to the first pair was free before the second
+/// one began.
+#[test]
+fn what_the_machine_counted_around_their_lives_bounds_those_that_ended_unread() {
+    let unread = |fork_ns, end_ns, at_most| Ended { grows_since_ns: fork_ns, ..at(fork_ns, end_ns, at_most) };
+    let counted = |t_ns, mb: u64, huge_anon| CountedAt {
+        began_ns: t_ns,
+        t_ns,
+        faults: mb * 256,
+        huge_anon,
+        huge_file: 0,
+    };
+    let readings = vec![counted(5, 0, 0), counted(25, 40, 10), counted(50, 100, 30)];
+    let first = [unread(10, 20, None), unread(11, 19, None)];
+    let second = [unread(30, 40, None), unread(31, 41, None)];
+    let interval = || Interval {
+        living: vec![program(1, 5)],
+        ended: [first, second].concat(),
+        machine_faults: Some(100 * 256),
+        huge_since_births_bytes: Some(60 * MB),
+        huge: Huge { since_tick_bytes: 60 * MB, anon_since_start_bytes: 60 * MB },
+        files_bytes: Some(10 * MB),
+        windows: Some(Windows {
+            readings: readings.clone(),
+            are_files_known: true,
+            known_faults: 0,
+            full_ns: None,
+        }),
+        ..Interval::default()
+    };
+    let of = |interval: Interval, known| {
+        let mut peaks = Peaks::default();
+        peaks.take(&interval);
+        peaks.upper(known).map(|bound| (bound.bytes / MB, bound.source))
+    };
+    let holed = AtTheEnd { faults_are_whole: false, ..WHOLE };
+    // The second pair: 60 MB by page faults and 40 MB of huge pages.
+    assert_eq!(of(interval(), holed), Some((5 + 10 + 60 + 40, UpperSource::Window)));
+    let none = Interval { windows: None, ..interval() };
+    assert_eq!(of(none, holed).map(|(mb, _)| mb), Some(10 + 100 + 60), "all of the interval");
+    assert_eq!(of(interval(), AtTheEnd { all_are_listed: false, ..holed }), None);
+    // One that a tick has seen had what it had then, and can have grown since that tick.
+    let seen = Ended { read_bytes: 7 * MB, grows_since_ns: 25, ..unread(20, 40, None) };
+    let with_seen = Interval { ended: vec![seen], ..interval() };
+    assert_eq!(of(with_seen, holed), Some((5 + 10 + 7 + 60 + 40, UpperSource::Window)));
+    // A loose bound of one that no tick has seen is not added to the window that it lived in.
+    let loose = unread(30, 40, Some(900));
+    let with_loose = Interval { ended: vec![Ended { is_loose: true, ..loose }], ..interval() };
+    assert_eq!(of(with_loose, holed), Some((5 + 10 + 60 + 40, UpperSource::Window)));
+    // Where mapped files are not known, each fault may have mapped 64 KiB of one.
+    let no_files =
+        Windows { readings: readings.clone(), are_files_known: false, known_faults: 0, full_ns: None };
+    let no_files = Interval { files_bytes: None, windows: Some(no_files), ..interval() };
+    let wide_mb = 5 + 60 * 16 + 40;
+    assert_eq!(of(no_files, holed), Some((wide_mb, UpperSource::WideWindow)));
+    let wide = Bound { bytes: wide_mb * MB, source: UpperSource::WideWindow };
+    assert!(wide.is_telling(wide_mb / 2 * MB) && !wide.is_telling(wide_mb / 4 * MB));
+    assert!(Bound { source: UpperSource::Window, ..wide }.is_telling(MB));
+    // Without a reading of the machine from before its birth nothing bounds it.
+    let early = Interval { ended: vec![unread(4, 20, None)], machine_faults: None, ..interval() };
+    assert_eq!(of(early, holed), None);
 }

@@ -190,6 +190,7 @@ impl Rolled {
             pss_anon_bytes: 0,
             private_bytes: anon_bytes,
             shared_bytes: file_bytes,
+            ..Rollup::default()
         });
         self.rss_bytes += rollup.rss_bytes;
         self.pss_bytes += rollup.pss_bytes;

@@ -26,6 +26,7 @@ fn rolled(readings: &[(MemoryReading, Option<Split>)]) -> Union {
             pss_anon_bytes: 0,
             private_bytes,
             shared_bytes,
+            ..Rollup::default()
         });
         rolled.take(&MemoryReading { rollup, ..*reading });
     }

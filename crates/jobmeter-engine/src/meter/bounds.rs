@@ -12,6 +12,7 @@ mod while_read;
 use super::Meter;
 use crate::account::parts::Huge;
 use crate::account::peaks::Peaks;
+use crate::account::windows::CountedAt;
 use crate::linux::control::Reaped;
 use crate::linux::proc::vmstat::{Pages, VmStat};
 use crate::linux::sys;
@@ -19,7 +20,7 @@ use crate::linux::taskstats::{ExitRecord, ExitRecords};
 use crate::meter::Target;
 use crate::meter::process::Process;
 use departed::{Departed, DepartedList};
-use history::{CountedAt, History};
+use history::History;
 use parents::CopyLife;
 use std::collections::HashMap;
 
@@ -51,9 +52,10 @@ struct MachinePages {
     huge_file_bytes: Option<u64>,
     /// The most that it had mapped of files at either end of this time.
     mapped_bytes: Option<u64>,
-    /// Page faults since boot, and huge pages of anonymous memory.
+    /// Page faults since boot, and huge pages of anonymous memory and of files.
     faults: Option<u64>,
     huge_anon: Option<u64>,
+    huge_file: Option<u64>,
 }
 
 impl MachinePages {
@@ -64,6 +66,7 @@ impl MachinePages {
         mapped_bytes: None,
         faults: None,
         huge_anon: None,
+        huge_file: None,
     };
 }
 
@@ -87,7 +90,7 @@ pub(crate) struct Bounds {
     unseen_parents: HashMap<i32, u64>,
     exit_records: Option<ExitRecords>,
     exit_marks: HashMap<i32, ExitMark>,
-    /// The last full tick.
+    /// The last full tick at which anybody had done anything.
     bounded_at_ns: u64,
     /// Before the present full tick read the first process; `None` after the last one.
     reading_since_ns: Option<u64>,
@@ -183,7 +186,15 @@ impl Bounds {
             mapped_bytes: mapped.map(|(now, before)| now.max(before) * page_bytes + MAPPED_LAG_BYTES),
             faults: now.faults,
             huge_anon: Some(now.huge_anon),
+            huge_file: Some(now.huge_file),
         }
+    }
+
+    /// What the machine has counted by now.
+    fn count_now(&mut self) -> Option<CountedAt> {
+        let began_ns = sys::monotonic_ns();
+        let Pages { faults, huge_anon, huge_file, .. } = self.vmstat.pages()?;
+        Some(CountedAt { began_ns, t_ns: sys::monotonic_ns(), faults: faults?, huge_anon, huge_file })
     }
 
     /// Where later looks at the machine's huge pages begin: right after the job has started, since what it got before would
@@ -295,13 +306,24 @@ impl Meter {
     /// Before a full tick reads the first of several processes.
     pub(super) fn begin_full_tick(&mut self) {
         let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
-        let counts = counts || self.tree.processes.len() > 1;
+        let counts = counts || self.doubts.may_discard || self.tree.processes.len() > 1;
         self.bounds.reading_since_ns = Some(sys::monotonic_ns());
-        let pages = if counts { self.bounds.vmstat.pages() } else { None };
-        let counted = pages.and_then(|Pages { faults, huge_anon, .. }| {
-            Some(CountedAt { faults: faults?, huge_anon, t_ns: sys::monotonic_ns() })
-        });
+        let counted = if counts { self.bounds.count_now() } else { None };
         self.bounds.history.begin(counted);
+    }
+
+    /// Between two full ticks, right after somebody has ended: what the machine gives out from now on is not theirs.
+    pub(crate) fn count_after_end(&mut self) {
+        let counted = self.bounds.count_now();
+        counted.into_iter().for_each(|counted| self.bounds.history.note(counted));
+    }
+
+    /// What rollups said of forked copies counts where they have forked nobody: others would share what a copy has changed.
+    fn confirm_sharing(&mut self) {
+        let Some(follower) = self.witnesses.follower.as_mut() else { return };
+        for process in self.tree.processes.iter_mut().filter(|process| process.has_unconfirmed_sharing()) {
+            process.confirm_sharing(follower.is_leaf(process.id.pid));
+        }
     }
 
     /// At a full tick: bounds the memory of the time since the one before.
@@ -313,13 +335,14 @@ impl Meter {
         }
         self.bounds.collect_exit_records();
         self.bounds.has_run |= self.tree.has_changed();
+        self.confirm_sharing();
         let follower = self.witnesses.follower.as_mut();
         let mut passed = follower.map(|follower| follower.take_passed(now_ns)).unwrap_or_default();
         passed.sort_by_key(|life| (life.pid, life.fork_ns));
         if !std::mem::take(&mut self.bounds.has_run) && passed.is_empty() && self.bounds.departed.is_empty() {
             // Since the full tick before, nobody did anything, nor mapped a file.
             self.take_files_bytes(now_ns, None);
-            self.bounds.history.end();
+            self.bounds.history.end_quiet();
             return;
         }
         let interval = self.interval(now_ns, &passed);

@@ -5,6 +5,7 @@ use super::Meter;
 use crate::linux::descriptors;
 use crate::linux::exit_events::{ExitEvents, Happened, Wanted};
 use crate::linux::perf_ring::{PerfRing, Record, What};
+use crate::linux::proc::status;
 use crate::linux::sys;
 use std::collections::HashMap;
 
@@ -17,6 +18,17 @@ const CLAIMED_WITHIN_NS: u64 = 5_000_000_000;
 /// After so many events in one drain the next one comes soon, before the socket is full.
 const MANY: usize = 32;
 const SOON_NS: u64 = 50_000_000;
+
+/// Least distance of readings of the machine's counts at starts and ends. Each costs some 0.1 ms: `FIRST_COUNTS` of them are made, and then
+/// one every `COUNT_EVERY_NS` on average.
+const COUNTED_NS: u64 = 4_000_000;
+const FIRST_COUNTS: u64 = 32;
+const COUNT_EVERY_NS: u64 = 20_000_000;
+
+/// Main is asked whether it ignores SIGCHLD this long after the start of a run and after its first events, which tell of programs that begin.
+/// Such a parent is to be followed before it has children.
+const PEEK_AFTER_NS: u64 = 6_000_000;
+const PEEKS: u8 = 8;
 
 /// Events of the whole machine that are worth following, by the second: each costs a microsecond or more, so that these
 /// take about 1 % of a core. Beyond it only ends are listened to, and what is not told is said to be missing.
@@ -58,6 +70,9 @@ pub(crate) struct Exits {
     records: Vec<Record>,
     has_lost: bool,
     drain_at_ns: Option<u64>,
+    /// How often the machine's counts were read at events.
+    counts: u64,
+    peeks: u8,
     load: Load,
 }
 
@@ -80,6 +95,13 @@ impl Load {
 }
 
 impl Exits {
+    /// Before a job starts that perf tells nothing of: none of its processes is missed, however soon it forks.
+    pub(crate) fn before_start() -> Exits {
+        let mut exits = Exits::default();
+        exits.open(Wanted::StartsAndEnds);
+        exits
+    }
+
     fn open(&mut self, wanted: Wanted) {
         self.events = descriptors::spare_one().and_then(|()| ExitEvents::open(wanted)).ok();
         self.has_starts = wanted == Wanted::StartsAndEnds && self.events.is_some();
@@ -135,9 +157,16 @@ impl Exits {
         ring.feed(&mut self.records, u64::from(std::mem::take(&mut self.has_lost)));
     }
 
-    /// Events have begun to arrive: they are drained together, a little later.
-    pub(crate) fn drain_soon(&mut self, now_ns: u64) {
-        self.drain_at_ns = Some(self.drain_at_ns.unwrap_or(u64::MAX).min(now_ns + SOON_NS));
+    /// Events have begun to arrive: they are drained together, `after_ns` later.
+    fn drain_after(&mut self, now_ns: u64, after_ns: u64) {
+        self.drain_at_ns = Some(self.drain_at_ns.unwrap_or(u64::MAX).min(now_ns + after_ns));
+    }
+
+    /// Whether the budget of a run so old allows to read the machine's counts once more.
+    fn may_count_at(&mut self, elapsed_ns: u64) -> bool {
+        let may_count = self.counts < FIRST_COUNTS + elapsed_ns / COUNT_EVERY_NS;
+        self.counts += u64::from(may_count);
+        may_count
     }
 
     /// The status of `pid`, which was there at `seen_ns`.
@@ -171,14 +200,23 @@ impl Meter {
         }
     }
 
-    /// Where perf tells nothing: starts and ends of processes by the process connector, from now on.
-    pub(crate) fn open_process_events(&mut self) {
+    /// Where perf tells nothing: starts and ends of processes by the process connector. `early` are those since before the job started;
+    /// where there are none it is asked from now on.
+    pub(crate) fn open_process_events(&mut self, early: Exits) {
         if self.witnesses.follower.is_some() {
             return;
         }
-        self.witnesses.exits.open(Wanted::StartsAndEnds);
+        self.witnesses.exits = early;
+        let is_early = self.witnesses.exits.is_open();
+        if !is_early {
+            self.witnesses.exits.open(Wanted::StartsAndEnds);
+        }
         if let Some(ring) = self.witnesses.exits.ring() {
-            self.set_late_process_events(Ok(ring));
+            match is_early {
+                true => self.set_process_events(Ok(ring)),
+                false => self.set_late_process_events(Ok(ring)),
+            }
+            self.witnesses.exits.drain_after(sys::monotonic_ns(), PEEK_AFTER_NS);
         }
     }
 
@@ -187,17 +225,53 @@ impl Meter {
         self.witnesses.exits.drain_at_ns.unwrap_or(u64::MAX)
     }
 
-    pub(crate) fn collect_exits_if_due(&mut self) {
+    /// Returns whether a tick is due for what was found.
+    pub(crate) fn collect_exits_if_due(&mut self) -> bool {
         let due_ns = self.exits_due_ns();
-        if due_ns < u64::MAX {
-            let now_ns = sys::monotonic_ns();
-            if now_ns >= due_ns {
-                self.witnesses.exits.collect(now_ns);
-                if self.witnesses.exits.has_starts {
-                    self.follow_events(false);
-                }
-            }
+        if due_ns == u64::MAX {
+            return false;
         }
+        let now_ns = sys::monotonic_ns();
+        if now_ns < due_ns {
+            return false;
+        }
+        self.witnesses.exits.collect(now_ns);
+        if !self.witnesses.exits.has_starts {
+            return false;
+        }
+        self.follow_events(false);
+        self.has_begun_to_discard()
+    }
+
+    /// Whether main is found to discard the accounts of its children, and no tick has noticed yet.
+    fn has_begun_to_discard(&mut self) -> bool {
+        let peeks = &mut self.witnesses.exits.peeks;
+        if self.doubts.may_discard || *peeks == PEEKS {
+            return false;
+        }
+        *peeks += 1;
+        let (main_pid, buffer) = (self.main_pid(), &mut self.tree.buffer);
+        let length = self.tree.proc.read(main_pid, "status", buffer);
+        self.doubts.may_discard =
+            length.is_ok_and(|length| status::parse(&buffer[..length]).ignores_children);
+        self.doubts.may_discard
+    }
+
+    /// Starts or ends have begun to arrive. Of children whose accounts are discarded, what the machine counts around their lives is all
+    /// that tells.
+    pub(crate) fn wake_by_exits(&mut self) {
+        let elapsed_ns = self.elapsed_ns();
+        let counts = self.doubts.may_discard && self.witnesses.exits.may_count_at(elapsed_ns);
+        if counts {
+            self.count_after_end();
+        }
+        let exits = &mut self.witnesses.exits;
+        let after_ns = match counts {
+            true => COUNTED_NS,
+            false if !self.doubts.may_discard && exits.peeks < PEEKS => PEEK_AFTER_NS,
+            false => SOON_NS,
+        };
+        exits.drain_after(sys::monotonic_ns(), after_ns);
     }
 
     /// How main ended, where an event tells it and no row of its end has been made of that yet.

@@ -84,6 +84,7 @@ impl Meter {
             true => main,
             false => Account { io: main.io.at_most(combined.io), ..main },
         });
+        let combined = main.map_or(combined, |main| combined.with_switches_of(&main));
         (main, combined)
     }
 

@@ -50,7 +50,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use still::Stillness;
 
-pub(crate) use exits::EarlyEvents;
+pub(crate) use exits::{EarlyEvents, Exits};
 pub use extra::{Extra, Member};
 pub(crate) use fill::account_values;
 pub use own::{OwnThread, forget_meters_of_parent};

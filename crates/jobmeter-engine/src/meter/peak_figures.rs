@@ -51,7 +51,7 @@ impl Meter {
             faults_are_whole,
         };
         let peak = |lower_bytes: u64, peaks: &Peaks| {
-            let by_marks = peaks.upper(known);
+            let by_marks = peaks.upper(known).filter(|bound| bound.is_telling(lower_bytes));
             let by_marks = by_marks.map(|bound| Bound { bytes: bound.bytes + lag_bytes, ..bound });
             let upper = by_marks.into_iter().chain(by_group).min_by_key(|bound| bound.bytes);
             // The group misses no page that only the job holds.

@@ -1,5 +1,6 @@
 //! One process under the meter: its kept-open descriptors and what was last read of it.
 
+mod changed;
 mod children;
 mod kept;
 mod memory;
@@ -126,6 +127,8 @@ pub struct Process {
     min_file_bytes: u64,
     max_file_bytes: u64,
     faults_at_full: u64,
+    /// When `stat` had been read by then.
+    read_at_full_ns: u64,
     /// Anonymous memory at the last full tick, where that has seen it.
     anon_at_full_bytes: Option<u64>,
     /// It was a zombie at the last full tick, which has bounded its memory for the last time.
@@ -167,6 +170,9 @@ pub struct Process {
     /// Minor faults and anonymous memory at the last rollup, or when first seen.
     faults_at_rollup: u64,
     anon_at_rollup_bytes: u64,
+    /// The most that a forked copy had changed or added at the last full tick, and what a rollup has said of that since.
+    changed_at_full_bytes: u64,
+    sharing: Option<changed::SeenSharing>,
     /// When the children of its other threads were last looked for.
     pub threads_scanned_at_ns: u64,
     /// The kernel offers `task/TID/children`.
@@ -232,6 +238,7 @@ impl Process {
             min_file_bytes: u64::MAX,
             max_file_bytes: 0,
             faults_at_full: 0,
+            read_at_full_ns: 0,
             anon_at_full_bytes: None,
             is_end_bounded: false,
             waited_faults: 0,
@@ -255,6 +262,8 @@ impl Process {
             lists_at_ns: [0; 2],
             faults_at_rollup: 0,
             anon_at_rollup_bytes: 0,
+            changed_at_full_bytes: 0,
+            sharing: None,
             threads_scanned_at_ns: 0,
             has_children_list: children_file.as_ref().err().is_none_or(sys::is_shortage),
             statm_file: keep_files.then(|| proc.open(pid, "statm")).and_then(Result::ok),
@@ -473,6 +482,7 @@ impl Process {
         let rollup = smaps::parse(&buffer[..length])?;
         let cost_ns = sys::thread_cpu_ns().saturating_sub(began_ns);
         self.rollup = Some(RollupReading { rollup, cost_ns });
+        self.note_sharing(&rollup);
         self.faults_at_rollup = self.stat.faults_minor;
         self.anon_at_rollup_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         Some(cost_ns)

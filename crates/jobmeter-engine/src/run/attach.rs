@@ -195,7 +195,9 @@ impl Watch {
             if matches!(ready, Ok([_, _, true])) {
                 self.meter.wake_by_events();
             }
-            self.meter.collect_exits_if_due();
+            if self.meter.collect_exits_if_due() {
+                self.cadence.hasten();
+            }
             while let Some(arrived) = self.signals.next() {
                 if matches!(arrived.signal, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT) {
                     return WatchEnd::Told(arrived.signal);

@@ -7,6 +7,7 @@ use crate::linux::control::Pid;
 use crate::linux::cpus;
 use crate::linux::perf_ring::PerfRing;
 use crate::linux::pidfd;
+use crate::meter::Exits;
 use crate::run::marks::{self, MarkReceiver};
 use crate::run::plain::{self, PlainEnd, PlainJob};
 use crate::run::sentinel::{Sentinel, SignalSet};
@@ -56,6 +57,8 @@ pub(crate) struct Sources {
     pub(crate) group: Option<JobGroup>,
     /// `None` where they are to be opened after the start.
     pub(crate) events: Option<Result<PerfRing, String>>,
+    /// What tells of processes where perf does not.
+    pub(crate) exits: Exits,
     pub(crate) marks: Option<MarkReceiver>,
     /// Why marks may not arrive.
     pub(crate) marks_doubt: Option<String>,
@@ -88,6 +91,10 @@ impl Job {
             false => Some(Err("not wanted".to_owned())),
         };
         let wants_tree_events = options.follow && !matches!(events, Some(Ok(_)));
+        let exits = match events {
+            Some(Err(_)) if options.use_perf && !wants_tree_events => Exits::before_start(),
+            _ => Exits::default(),
+        };
         let mut attach = |pid| events = Some(PerfRing::open_tree(pid));
         // Before the job: its very first command may be a mark.
         let (marks, marks_doubt) = marks::receive();
@@ -106,7 +113,7 @@ impl Job {
             exit: pidfd::open(spawned.pid).ok(),
             spawned,
             deadline_ns,
-            sources: Some(Sources { group, events, marks, marks_doubt, sentinel, early_signals }),
+            sources: Some(Sources { group, events, exits, marks, marks_doubt, sentinel, early_signals }),
         };
         plain::set_under_way(Some(job.plain()));
         Ok(job)

@@ -102,7 +102,7 @@ impl<'job> Supervisor<'job> {
         // After the fork, so that the job does not wait for it.
         let fork_floor_bytes = sys::own_usage().1;
         meter.set_started_ns(started_ns);
-        let Sources { group, events, marks, marks_doubt, sentinel, early_signals } =
+        let Sources { group, events, exits, marks, marks_doubt, sentinel, early_signals } =
             job.sources.take().unwrap_or_default();
         early_warnings.extend(marks_doubt.map(|text| (WarningKind::Marks, text)));
         if let Some(sentinel) = &sentinel {
@@ -113,8 +113,8 @@ impl<'job> Supervisor<'job> {
             None => meter.set_late_process_events(PerfRing::open_machine()),
         }
         if job.options.use_perf {
-            // Meanwhile the child is loading its program: it has no children yet.
-            meter.open_process_events();
+            // Where they are not open yet, the child is loading its program meanwhile: it has no children.
+            meter.open_process_events(exits);
             if job.options.follow {
                 meter.open_exit_events();
             }
@@ -199,7 +199,9 @@ impl<'job> Supervisor<'job> {
             if ready.marks {
                 self.take_marks();
             }
-            self.meter.collect_exits_if_due();
+            if self.meter.collect_exits_if_due() {
+                self.cadence.hasten();
+            }
             self.meter.look_for_containers_if_due();
             self.tick_if_due();
             self.enforce_time_limit();

@@ -152,10 +152,10 @@ impl Meter {
     pub(crate) fn wake_by_events(&mut self) {
         let Some(follower) = &mut self.witnesses.follower else { return };
         follower.ring.consume_wake();
-        match follower.ring.is_fed() {
-            true => self.witnesses.exits.drain_soon(sys::monotonic_ns()),
-            false => self.follow_events(false),
+        if !follower.ring.is_fed() {
+            return self.follow_events(false);
         }
+        self.wake_by_exits();
     }
 
     pub(crate) fn events_are_complete(&self) -> bool {

@@ -178,6 +178,11 @@ impl PerfRing {
         self.touches.as_ref().map(|touches| Touched { files: touches.files(), huge_bytes })
     }
 
+    /// Whether there are few enough CPUs for [`PerfRing::open_maps`].
+    fn may_open_maps(&self) -> bool {
+        !self.is_fed() || crate::linux::cpus::online().len() <= MOST_LATE_CPUS
+    }
+
     /// From now on mappings of files are recorded too: of everybody where whole CPUs are watched, else of `pids` and what they
     /// will fork. Returns whether they are. Not done at the start, which it would make slower.
     fn open_maps(&mut self, pids: &[i32]) -> bool {
@@ -185,9 +190,7 @@ impl PerfRing {
         let maps = match self.is_fed() {
             _ if self.is_of_tree => return false,
             false => MapRing::open(online, None),
-            true if online.len() <= MOST_LATE_CPUS && pids.len() <= MOST_LATE_PIDS => {
-                MapRing::open_tree(online, pids)
-            }
+            true if self.may_open_maps() && pids.len() <= MOST_LATE_PIDS => MapRing::open_tree(online, pids),
             true => None,
         };
         let is_fed = self.is_fed();

@@ -12,6 +12,10 @@ pub struct Rollup {
     pub pss_bytes: u64,
     /// The same of anonymous memory alone; 0 where the kernel does not tell it apart.
     pub pss_anon_bytes: u64,
+    /// Resident anonymous pages.
+    pub anon_bytes: u64,
+    /// Anonymous pages that the kernel has merged with others of the same content (KSM).
+    pub merged_bytes: u64,
     /// Pages that only this process maps.
     pub private_bytes: u64,
     /// Pages that others map as well.
@@ -30,6 +34,8 @@ pub fn parse(text: &[u8]) -> Option<Rollup> {
                 seen_rss = true;
             }
             Some(b'P') if line.starts_with(b"Pss:") => rollup.pss_bytes = kib(b"Pss:"),
+            Some(b'A') if line.starts_with(b"Anonymous:") => rollup.anon_bytes = kib(b"Anonymous:"),
+            Some(b'K') if line.starts_with(b"KSM:") => rollup.merged_bytes = kib(b"KSM:"),
             Some(b'P') if line.starts_with(b"Pss_Anon:") => rollup.pss_anon_bytes = kib(b"Pss_Anon:"),
             Some(b'P') => {
                 rollup.private_bytes +=
@@ -55,6 +61,7 @@ mod tests {
         let rollup = parse(text).expect("parses");
         assert_eq!(rollup.rss_bytes, 3260 * 1024);
         assert_eq!((rollup.pss_bytes, rollup.pss_anon_bytes), (614 * 1024, 516 * 1024));
+        assert_eq!((rollup.anon_bytes, rollup.merged_bytes), (520 * 1024, 0));
         assert_eq!(rollup.private_bytes, 516 * 1024);
         assert_eq!(rollup.shared_bytes, 2744 * 1024);
         assert_eq!(parse(b""), None);

@@ -1,15 +1,9 @@
-//! What the whole machine had counted at full ticks, to tell what can have come since the birth of a process.
+//! What the whole machine had counted at full ticks and in between, to tell what can have come since the birth of a process.
+
+use crate::account::windows::CountedAt;
 
 /// The oldest readings are forgotten beyond so many.
 const MOST_KEPT: usize = 64;
-
-/// Counts of the machine since boot, and a time after they were read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CountedAt {
-    pub t_ns: u64,
-    pub faults: u64,
-    pub huge_anon: u64,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct History {
@@ -18,21 +12,42 @@ pub(super) struct History {
     /// Before this full tick read the first process, and before the last one did; `None` where it did not ask.
     at_begin: Option<CountedAt>,
     at_last: Option<CountedAt>,
+    /// Nobody had done anything before the last full tick, so that it bounded nothing.
+    was_quiet: bool,
 }
 
 impl History {
     /// A full tick begins.
     pub(super) fn begin(&mut self, counted: Option<CountedAt>) {
         self.at_begin = counted;
-        if counted.is_some() && self.kept.len() == MOST_KEPT {
+        counted.into_iter().for_each(|counted| self.note(counted));
+    }
+
+    /// Read between two full ticks.
+    pub(super) fn note(&mut self, counted: CountedAt) {
+        if self.kept.len() == MOST_KEPT {
             self.kept.remove(0);
         }
-        self.kept.extend(counted);
+        self.kept.push(counted);
+    }
+
+    /// In the order of their times.
+    pub(super) fn readings(&self) -> &[CountedAt] {
+        &self.kept
     }
 
     /// It is over: the next interval has begun with it.
     pub(super) fn end(&mut self) {
-        self.at_last = self.at_begin.take();
+        (self.at_last, self.was_quiet) = (self.at_begin.take(), false);
+    }
+
+    /// The same where nobody had done anything.
+    pub(super) fn end_quiet(&mut self) {
+        (self.at_last, self.was_quiet) = (self.at_begin.take(), true);
+    }
+
+    pub(super) fn was_quiet(&self) -> bool {
+        self.was_quiet
     }
 
     /// Before this full tick read the first process.
@@ -46,6 +61,11 @@ impl History {
         if t_ns < last.t_ns { self.before(t_ns) } else { Some(last) }
     }
 
+    /// When the last full tick had counted, before it read the first process.
+    pub(super) fn last_full_ns(&self) -> Option<u64> {
+        self.at_last.map(|counted| counted.t_ns)
+    }
+
     /// The last that was read before `t_ns`.
     pub(super) fn before(&self, t_ns: u64) -> Option<CountedAt> {
         self.kept.iter().rev().find(|counted| counted.t_ns <= t_ns).copied()
@@ -57,7 +77,7 @@ mod tests {
     use super::*;
 
     fn counted(at: u64) -> Option<CountedAt> {
-        Some(CountedAt { t_ns: at * 10, faults: at, huge_anon: 0 })
+        Some(CountedAt { began_ns: at * 10, t_ns: at * 10, faults: at, huge_anon: 0, huge_file: 0 })
     }
 
     #[test]

@@ -8,7 +8,9 @@ use crate::account::ended::LastReadings;
 use crate::account::growth::Growth;
 use crate::account::parts::{Parts, WhileRead, anon_by_faults_bytes, is_loose};
 use crate::account::peaks::{Ended, Interval, Living};
+use crate::account::windows::{CountedAt, Windows};
 use crate::linux::perf_ring::Passed;
+use crate::linux::sys;
 use crate::meter::Meter;
 use crate::meter::process::Process;
 
@@ -49,6 +51,24 @@ impl Meter {
         Some(all?.saturating_sub(before.huge_anon) * HUGE_PAGE_BYTES)
     }
 
+    /// What the machine had counted at several times up to now, where some of those that ended have no bound but that; `machine` was read
+    /// last, not before `began_ns`.
+    fn windows(
+        &self,
+        interval: &Interval,
+        machine: &MachinePages,
+        began_ns: u64,
+        known_faults: u64,
+    ) -> Option<Windows> {
+        interval.machine_faults?;
+        interval.ended.iter().find(|ended| ended.at_most.is_none() || ended.is_loose)?;
+        let (faults, huge_anon, huge_file) = (machine.faults?, machine.huge_anon?, machine.huge_file?);
+        let last = CountedAt { began_ns, t_ns: sys::monotonic_ns(), faults, huge_anon, huge_file };
+        let readings = self.bounds.history.readings().iter().copied().chain([last]).collect();
+        let full_ns = self.bounds.history.last_full_ns();
+        Some(Windows { readings, are_files_known: interval.files_bytes.is_some(), known_faults, full_ns })
+    }
+
     /// Page faults of the parent of a copy that became no program.
     fn parent_faults_of(&self, life: &Passed) -> u64 {
         let parent = self.tree.get(life.parent_pid).filter(|_| life.exec_ns.is_none());
@@ -80,6 +100,7 @@ impl Meter {
         let page_bytes = self.tree.scale.page_bytes;
         let has_unknown = ended_since > known_faults;
         let timed_faults = self.witnesses.follower.as_mut().and_then(|follower| follower.timed_faults());
+        let counting_since_ns = sys::monotonic_ns();
         let machine = if (is_alone || is_over) && !has_unknown {
             MachinePages::UNKNOWN
         } else {
@@ -107,6 +128,7 @@ impl Meter {
             .iter()
             .map(|process| process.living(now_ns).filter(|_| !process.has_given_memory_back()))
             .collect();
+        let known_faults = self.faults_of_living(&living);
         for copy in living.iter_mut().flatten() {
             interval.ended_parents.extend(self.ended_parent_of(copy, passed));
         }
@@ -156,7 +178,10 @@ impl Meter {
                     }
                     let not_counted = gone.map_or(0, |gone| gone.faults) + FAULTS_FOR_PARENT;
                     let counted = life.counted_faults.saturating_sub(not_counted);
-                    let own = OwnFaults { counted, of_parent: self.parent_faults_of(&life) };
+                    let last_full_ns = self.bounds.history.last_full_ns();
+                    let since_ns = if gone.is_some() { last_full_ns } else { Some(life.fork_ns) };
+                    let of_parent = self.parent_faults_of(&life);
+                    let own = OwnFaults { counted, of_parent, since_ns, is_all: gone.is_none() };
                     interval.push_counted(life.fork_ns, end_ns.max(*held_ns), is_main, readings, own);
                 }
                 None => {
@@ -166,10 +191,24 @@ impl Meter {
             }
         }
         if interval.machine_faults.is_some() {
-            interval.machine_faults = self.machine_faults(machine.faults, unseen_since_ns);
+            let machine_faults = self.machine_faults(machine.faults, unseen_since_ns);
+            interval.machine_faults = machine_faults.map(|faults| faults.saturating_sub(known_faults));
         }
         interval.huge_since_births_bytes = self.huge_since_births_bytes(&interval, machine.huge_anon);
+        interval.windows = self.windows(&interval, &machine, counting_since_ns, known_faults);
         interval
+    }
+
+    /// Page faults of the living since the last full tick, and none from before the machine was asked at that tick.
+    fn faults_of_living(&self, living: &[Option<Living>]) -> u64 {
+        if self.bounds.history.was_quiet() {
+            return 0;
+        }
+        let processes = self.tree.processes.iter().zip(living);
+        let read = processes.filter(|(process, living)| {
+            living.is_some() && process.was_read_at_full(self.bounds.bounded_at_ns)
+        });
+        read.map(|(process, _)| process.faults_since_full()).sum()
     }
 
     /// One process of the tree, with its reading as a living one where that is fresh.
@@ -240,6 +279,10 @@ struct OwnFaults {
     counted: u64,
     /// Of its parent, where it was a copy of it: what the parent changed, the copy kept as it was.
     of_parent: u64,
+    /// Since when they were taken, where that is known.
+    since_ns: Option<u64>,
+    /// No tick has seen it: all that it had came with them.
+    is_all: bool,
 }
 
 impl Interval {
@@ -252,12 +295,15 @@ impl Interval {
         own: OwnFaults,
     ) {
         self.push_ended(fork_ns, end_ns, is_main, readings);
-        if let Some(ended) = self.ended.last_mut().filter(|ended| ended.at_most.is_none()) {
+        let Some(ended) = self.ended.last_mut() else { return };
+        ended.grows_since_ns = own.since_ns.filter(|_| ended.at_most.is_none() || own.is_all).unwrap_or(0);
+        if ended.at_most.is_none() {
             let before_bytes = readings.before_anon_bytes();
             self.ended_before_anon_bytes -= before_bytes;
             self.counted_faults += own.counted;
             let added_bytes = anon_by_faults_bytes(own.counted + own.of_parent);
             ended.unread_anon_bytes = before_bytes.saturating_add(added_bytes);
+            ended.read_bytes = readings.before_bytes(self.huge);
         }
     }
 

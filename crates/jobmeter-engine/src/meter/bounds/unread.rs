@@ -121,6 +121,7 @@ impl Meter {
             faults_since_full: (!is_copy).then_some(faults + FAULTS_AFTER_RECORD),
             copy: parent.map(|parent| CopyReadings {
                 faults,
+                changed_bytes: anon_by_faults_bytes(faults),
                 faults_after: faults,
                 parent_faults: parent.after_late_fork(),
                 rss_bytes: if life.fork_ns < now_ns { parent.anon_at_least_bytes } else { 0 },

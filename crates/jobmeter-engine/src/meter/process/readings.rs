@@ -103,6 +103,7 @@ impl Process {
             max_file_bytes: self.max_file_bytes,
             mark_bytes: if self.has_mark { self.peak_rss_bytes } else { u64::MAX },
             before_exec_bytes: self.held_before_exec_bytes(faults_since),
+            changed_bytes: self.changed_at_most_bytes(self.stat.faults()),
             faults: self.stat.faults(),
             faults_since,
         })
@@ -135,12 +136,15 @@ impl Process {
             faults_since_full: faults.map(|faults| faults.saturating_sub(self.faults_at_full)),
             copy: faults.zip(parent).map(|(faults, parent)| CopyReadings {
                 faults,
+                changed_bytes: self.changed_at_most_bytes(faults),
                 faults_after: faults.saturating_sub(self.faults_at_full),
                 parent_faults: parent_faults(parent),
                 rss_bytes: self.max_rss_bytes,
             }),
             read_copy_bytes: parent.map(|parent| {
-                anon_by_faults_bytes(self.stat.faults() + parent_faults(parent)) + self.max_file_bytes
+                self.changed_at_most_bytes(self.stat.faults())
+                    .saturating_add(anon_by_faults_bytes(parent_faults(parent)))
+                    .saturating_add(self.max_file_bytes)
             }),
             before_exec: faults.filter(|_| has_changed).map(|faults| BeforeExec {
                 read_bytes: if self.stat.is_forked_copy() { 0 } else { self.max_rss_bytes },
@@ -174,16 +178,22 @@ impl Process {
     pub(crate) fn begin_interval(&mut self) {
         let by_faults_bytes = anon_by_faults_bytes(self.faults_since_full());
         let hidden_bytes = self.anon_before_bytes().max(self.max_anon_bytes).saturating_add(by_faults_bytes);
+        self.take_changed();
         self.hid_memory = self.hides_memory();
         self.max_rss_bytes = self.rss_bytes;
         let anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
         self.max_anon_bytes = if self.hid_memory { hidden_bytes } else { anon_bytes };
         (self.min_file_bytes, self.max_file_bytes) = (self.rss_file_bytes, self.rss_file_bytes);
-        self.faults_at_full = self.stat.faults();
+        (self.faults_at_full, self.read_at_full_ns) = (self.stat.faults(), self.slow_at_ns);
         self.anon_at_full_bytes = Some(self.max_anon_bytes);
         self.exec = None;
         self.forked_by = self.parent_pid;
         self.is_end_bounded = self.has_given_memory_back();
+    }
+
+    /// The last full tick, at `full_ns`, has read its page faults.
+    pub(crate) fn was_read_at_full(&self, full_ns: u64) -> bool {
+        self.read_at_full_ns == full_ns
     }
 
     /// The process that forked it, as long as it counts: one that ended since the last full tick does.

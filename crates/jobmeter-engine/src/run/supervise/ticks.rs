@@ -24,8 +24,12 @@ impl Supervisor<'_> {
             // Processes that end in the first moments are reaped by us, or their exit code stays unknown.
             meter.open_exit_events();
             self.oom.begin(&self.membership, self.job.spawned.pid);
+            if meter.may_count_faults() {
+                // By the time that there are children it may be over.
+                self.warm_up = Some(WarmUp::start());
+            }
         }
-        if self.warm_up.as_mut().is_some_and(WarmUp::is_just_over) {
+        if self.warm_up.as_mut().is_some_and(WarmUp::is_just_over) && meter.is_about_to_count_faults() {
             self.cadence.hasten();
         }
         meter.set_interval_ns(self.cadence.interval_ns());

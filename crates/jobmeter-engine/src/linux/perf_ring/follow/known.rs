@@ -19,6 +19,13 @@ impl Follower {
         self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.fork_ns
     }
 
+    /// Whether a process has forked nobody by the time of this call, where no record is missing.
+    pub(crate) fn is_leaf(&mut self, pid: i32) -> bool {
+        self.ring.collect();
+        let is_leaf = self.lives.get(pid).is_some_and(|life| !life.has_forked);
+        is_leaf && self.is_complete() && !self.ring.has_waiting_fork_by(pid)
+    }
+
     /// When a process was forked that has not left the tree.
     pub(crate) fn fork_ns(&self, pid: i32) -> Option<u64> {
         self.lives.get(pid)?.fork_ns

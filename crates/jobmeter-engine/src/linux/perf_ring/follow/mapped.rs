@@ -232,6 +232,12 @@ fn touch_present(proc: ProcRoot, pid: i32, maps_text: &[u8], touched: &mut Touch
 }
 
 impl Meter {
+    /// Whether events of the job's own tasks may be opened in the course of the run.
+    pub(crate) fn may_count_faults(&self) -> bool {
+        let follower = self.witnesses.follower.as_ref().filter(|follower| follower.ring.is_fed());
+        follower.is_some_and(|follower| follower.ring.may_open_maps() && !follower.ring.has_maps())
+    }
+
     /// Whether events of the job's own tasks are about to be opened, which count their page faults.
     pub(crate) fn is_about_to_count_faults(&self) -> bool {
         let follower = self.witnesses.follower.as_ref().filter(|follower| follower.ring.is_fed());
