@@ -14,6 +14,7 @@ pub(crate) use leave::bounded;
 extern "C" fn main(_count: libc::c_int, given: *const *const libc::c_char) -> libc::c_int {
     arguments::keep(given);
     jobmeter_engine::linux::sys::begin_own_account();
+    memory::watch_own_faults();
     streams::guard();
     keep_freed_memory();
     leave::with(crate::run_safely())

@@ -87,6 +87,21 @@ fn address_space() {
     });
 }
 
+/// A stack that may not grow any more gives SIGSEGV, in whatever function is called next.
+#[test]
+fn stack() {
+    inside("limits::stack", || {
+        let (bench, mut account) = (Bench::new("stack"), Account::default());
+        let limited = |limit| prlimit(&bench, "stack", limit);
+        // The debug build fills 200 kB of it.
+        let sizes = || (1..=120).map(|step| step * 4096);
+        sweep("ulimit -s", &bench, sizes(), limited, &[], &mut account);
+        let options = ["-f", "json", "-o", "summary.json"];
+        sweep("ulimit -s, with -o", &bench, sizes(), limited, &options, &mut account);
+        account.close("stack", 240);
+    });
+}
+
 #[test]
 fn file_size() {
     inside("limits::file_size", || {
