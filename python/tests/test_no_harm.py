@@ -123,10 +123,14 @@ def first_use():
     run.usage
 
 # The first use in a thread takes some milliseconds; the fork comes at another moment of it each time.
-delay_s = float(sys.argv[1])
+began = time.monotonic()
 thread = threading.Thread(target=first_use)
 thread.start()
-time.sleep(delay_s)
+if sys.argv[1] == "measure":
+    thread.join()
+    print(time.monotonic() - began)
+    sys.exit()
+time.sleep(float(sys.argv[1]))
 child = os.fork()
 if child == 0:
     first_use()
@@ -147,9 +151,13 @@ thread.join()
 
 
 def test_a_fork_during_the_first_use_in_another_thread_leaves_a_child_that_works(tmp_path: Path) -> None:
-    for step in range(20):
-        done = _python(_FORKS, str(step * 0.002), cwd=tmp_path)
-        assert done.returncode == 0, f"forked after {step * 2} ms: {done.stderr}"
+    measured = _python(_FORKS, "measure", cwd=tmp_path)
+    assert measured.returncode == 0, measured.stderr
+    takes_s = float(measured.stdout)
+    for step in range(60):
+        delay_s = takes_s * step / 60
+        done = _python(_FORKS, str(delay_s), cwd=tmp_path)
+        assert done.returncode == 0, f"forked after {delay_s * 1e3:.1f} of {takes_s * 1e3:.1f} ms: {done.stderr}"
 
 
 _LIMITS = """

@@ -2,6 +2,7 @@
 //! derived figure graded no better than its source, values within their bounds, unknown never 0.
 
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// From the best grade to the worst.
 const GRADES: [&str; 5] = ["exact", "sampled", "lower_bound", "estimate", "unavailable"];
@@ -23,13 +24,13 @@ const DIVIDED: [&str; 2] = ["rss_private_bytes_max", "rss_shared_bytes_max"];
 pub fn violations(summary: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for scope in ["main", "descendants", "combined", "system"] {
-        check_figures(scope, figures(&summary[scope]), &mut found);
+        check_figures(scope, &figures(&summary[scope]), &mut found);
         check_rates(scope, summary, &mut found);
     }
     for list in ["cores", "disks", "mounts", "networks", "gpus"] {
         for entity in summary[list].as_array().into_iter().flatten() {
             let name = format!("{list} {}", entity["name"].as_str().unwrap_or("?"));
-            check_figures(&name, figures(&entity["figures"]), &mut found);
+            check_figures(&name, &figures(&entity["figures"]), &mut found);
             at_most(&name, &entity["figures"], "busy_ratio_max", 1.0, &mut found);
         }
     }
@@ -44,9 +45,8 @@ pub fn assert_hold(summary: &Value) {
     assert!(found.is_empty(), "the summary contradicts itself:\n{}", found.join("\n"));
 }
 
-fn figures(scope: &Value) -> &Map<String, Value> {
-    static NONE: std::sync::OnceLock<Map<String, Value>> = std::sync::OnceLock::new();
-    scope.as_object().unwrap_or_else(|| NONE.get_or_init(Map::new))
+fn figures(scope: &Value) -> Cow<'_, Map<String, Value>> {
+    scope.as_object().map_or_else(Cow::default, Cow::Borrowed)
 }
 
 fn value_of(figures: &Value, key: &str) -> Option<f64> {
@@ -131,7 +131,7 @@ fn check_rates(scope: &str, summary: &Value, found: &mut Vec<String>) {
 fn check_parts(summary: &Value, found: &mut Vec<String>) {
     let combined = &summary["combined"];
     for part in ["main", "descendants"] {
-        for (key, _) in figures(&summary[part]) {
+        for (key, _) in figures(&summary[part]).iter() {
             // Rates and means peak at other times; how memory divides into private and shared is estimated for each scope.
             let is_apart =
                 source_of(key).is_some() || key.ends_with("_mean") || DIVIDED.contains(&key.as_str());

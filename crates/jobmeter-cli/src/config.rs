@@ -13,7 +13,7 @@ use jobmeter_report::text::{Color, Units};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 use toml::Value;
 
 /// A settings file is some lines; anything this large is another file.
@@ -117,8 +117,10 @@ impl Settings {
         settings.read_local(Path::new(LOCAL_FILE), &mut warnings)?;
         settings.read_environment()?;
         // Who asks for a run in the store loads the settings a second time.
-        static SAID: Once = Once::new();
-        SAID.call_once(|| warnings.iter().for_each(|text| say(&format!("jobmeter: warning: {text}"))));
+        static SAID: AtomicBool = AtomicBool::new(false);
+        if !SAID.swap(true, Ordering::Relaxed) {
+            warnings.iter().for_each(|text| say(&format!("jobmeter: warning: {text}")));
+        }
         Ok(settings)
     }
 

@@ -15,8 +15,9 @@ use crate::source::{FrameWalk, Source, Step};
 use crate::tick::TickCodec;
 use crate::varint::Cursor;
 use jobmeter_model::{Column, Event, RunInfo, Sink, Summary};
+use once_cell::race::OnceBox;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// A recorded run, finished or not. Cheap to clone; each call of [`Run::frames`] reads from the start.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ pub struct Run {
     body_at: u64,
     footer: Option<Footer>,
     /// Found once: tables ask for them again and again.
-    columns: Arc<OnceLock<Vec<Column>>>,
+    columns: Arc<OnceBox<Vec<Column>>>,
     /// Marks that are not in the file, by time (see `attach`).
     pub(crate) attached: Arc<[(u64, Event)]>,
     /// Told how much of the frames has been read.
@@ -136,11 +137,11 @@ impl Run {
     /// Every column of the run. A finished run has the list in its trailer; otherwise the file is scanned.
     pub fn columns(&self) -> Vec<Column> {
         let found = self.columns.get_or_init(|| {
-            self.stored_columns().unwrap_or_else(|| {
+            Box::new(self.stored_columns().unwrap_or_else(|| {
                 let mut frames = self.frames_without_ticks();
                 while frames.next().is_some() {}
                 frames.columns
-            })
+            }))
         });
         found.clone()
     }

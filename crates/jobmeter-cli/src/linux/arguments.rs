@@ -2,25 +2,19 @@
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::OnceLock;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What the kernel gave: it stays where it is, and nobody writes to it.
-struct Given(*const *const libc::c_char);
-
-// SAFETY: the array and its strings are only read, from `main` on until the process ends.
-unsafe impl Send for Given {}
-// SAFETY: as above.
-unsafe impl Sync for Given {}
-
-static GIVEN: OnceLock<Given> = OnceLock::new();
+static GIVEN: AtomicPtr<*const libc::c_char> = AtomicPtr::new(null_mut());
 
 pub(super) fn keep(given: *const *const libc::c_char) {
-    drop(GIVEN.set(Given(given)));
+    GIVEN.store(given.cast_mut(), Ordering::Relaxed);
 }
 
 /// All words, the name of the program first.
 pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
-    let mut next = GIVEN.get().map_or(std::ptr::null(), |given| given.0);
+    let mut next = GIVEN.load(Ordering::Relaxed).cast_const();
     std::iter::from_fn(move || {
         if next.is_null() {
             return None;

@@ -1,18 +1,18 @@
 //! The CPUs of the machine that are switched on.
 
 use crate::linux::sys;
+use once_cell::race::OnceBox;
 use std::os::fd::AsRawFd;
-use std::sync::OnceLock;
 
 /// Their numbers. Asked once: it takes a file.
 pub fn online() -> &'static [i32] {
-    static ONLINE: OnceLock<Vec<i32>> = OnceLock::new();
+    static ONLINE: OnceBox<Vec<i32>> = OnceBox::new();
     ONLINE.get_or_init(|| {
         let mut buffer = [0u8; 512];
         let read = sys::open_read(c"/sys/devices/system/cpu/online")
             .and_then(|file| sys::pread(file.as_raw_fd(), &mut buffer, 0));
         let listed = read.ok().and_then(|length| parse(std::str::from_utf8(&buffer[..length]).ok()?));
-        listed.unwrap_or_else(|| (0..sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as i32).collect())
+        Box::new(listed.unwrap_or_else(|| (0..sys::sysconf(libc::_SC_NPROCESSORS_ONLN) as i32).collect()))
     })
 }
 

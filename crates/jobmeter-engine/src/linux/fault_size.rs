@@ -5,7 +5,7 @@ use super::sys;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const SETTINGS: &str = "/sys/kernel/mm/transparent_hugepage";
 
@@ -15,8 +15,15 @@ const SMALLEST_PAGE_BYTES: u64 = 4096;
 
 /// As the machine is set when it is first asked for.
 pub(crate) fn fault_bytes() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
-    *BYTES.get_or_init(|| largest_bytes(Path::new(SETTINGS)).max(sys::sysconf(libc::_SC_PAGESIZE)))
+    // 0 until it is known.
+    static BYTES: AtomicU64 = AtomicU64::new(0);
+    let known = BYTES.load(Ordering::Relaxed);
+    if known > 0 {
+        return known;
+    }
+    let bytes = largest_bytes(Path::new(SETTINGS)).max(sys::sysconf(libc::_SC_PAGESIZE));
+    BYTES.store(bytes, Ordering::Relaxed);
+    bytes
 }
 
 /// The largest piece that is allowed, below the size that is counted apart; 0 without any.

@@ -1,6 +1,8 @@
 //! The first perf event of a task on a machine takes 15 to 30 ms to open: the kernel waits until every CPU knows that tasks are counted
 //! now. A thread of its own waits for that, so that signals and ticks do not. It takes 0.2 ms of CPU time.
 
+#![expect(clippy::disallowed_types, reason = "asked only whether it is set, which waits for nobody")]
+
 use crate::linux::perf_event::{Attributes, FLAG_EXCLUDE_KERNEL};
 use crate::linux::signal_mask::SignalsBlocked;
 use crate::linux::sys;

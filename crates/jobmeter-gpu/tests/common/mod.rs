@@ -1,5 +1,6 @@
 //! A rig: an own copy of the fake NVML with its state file, and real processes to name in it.
 #![allow(dead_code, reason = "each test program uses its part")]
+#![expect(clippy::disallowed_types, reason = "no child of this test waits for it")]
 
 use jobmeter_gpu::{GpuConfig, GpuMonitor, GpuSnapshot, Layout, Member, Status};
 use jobmeter_model::ProcessId;

@@ -14,8 +14,8 @@ pub use query::{Filters, Offer};
 pub use text::table;
 
 use crate::Error;
+use once_cell::race::OnceBox;
 use std::path::Path;
-use std::sync::OnceLock;
 
 const EMBEDDED: &str = include_str!("../../data/servers.csv");
 
@@ -78,12 +78,14 @@ pub struct Catalogue {
 impl Catalogue {
     /// The table inside the binary, parsed on first use.
     pub fn embedded() -> &'static Catalogue {
-        static TABLE: OnceLock<Catalogue> = OnceLock::new();
-        TABLE.get_or_init(|| match csv::parse(EMBEDDED, "embedded catalogue") {
-            Ok(servers) => Catalogue { servers },
-            // The table is constant and tested, so this arm is never reached; an empty catalogue is the
-            // harmless answer if it were.
-            Err(_) => Catalogue::default(),
+        static TABLE: OnceBox<Catalogue> = OnceBox::new();
+        TABLE.get_or_init(|| {
+            Box::new(match csv::parse(EMBEDDED, "embedded catalogue") {
+                Ok(servers) => Catalogue { servers },
+                // The table is constant and tested, so this arm is never reached; an empty catalogue is the
+                // harmless answer if it were.
+                Err(_) => Catalogue::default(),
+            })
         })
     }
 

@@ -1,7 +1,8 @@
 //! Order statistics and the exact rank test. No distribution is assumed of the noise.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::rc::Rc;
 
 /// Up to this many values in both sets together the null distribution is counted out; beyond it the normal
 /// approximation is closer than anything that matters.
@@ -152,14 +153,16 @@ fn doubled_ranks(base: &[f64], new: &[f64]) -> (Vec<u64>, bool) {
 }
 
 /// Null distributions by the sizes of both sets.
-type Distributions = BTreeMap<(usize, usize), Arc<[f64]>>;
+type Distributions = BTreeMap<(usize, usize), Rc<[f64]>>;
 
 /// How many ways each U arises without ties. Every figure of a comparison asks for the same sizes, so they are
 /// kept; at most some 1,800 pairs of sizes are below the limit.
-fn u_counts(base: usize, new: usize) -> Arc<[f64]> {
-    static KEPT: Mutex<Distributions> = Mutex::new(BTreeMap::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(kept.entry((base, new)).or_insert_with(|| gaussian_binomial(base, new).into()))
+fn u_counts(base: usize, new: usize) -> Rc<[f64]> {
+    // Of each thread: a lock would stay taken in a child that is forked while another thread counts.
+    thread_local! { static KEPT: RefCell<Distributions> = const { RefCell::new(BTreeMap::new()) } }
+    KEPT.with_borrow_mut(|kept| {
+        Rc::clone(kept.entry((base, new)).or_insert_with(|| gaussian_binomial(base, new).into()))
+    })
 }
 
 /// The coefficients of the Gaussian binomial.

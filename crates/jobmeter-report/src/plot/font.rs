@@ -1,11 +1,11 @@
 //! The embedded font: widths for the layout, outlines for the painter. Machines without fonts draw the same.
 
+use once_cell::race::OnceBox;
 use skrifa::charmap::Charmap;
 use skrifa::instance::{LocationRef, Size};
 use skrifa::metrics::GlyphMetrics;
 use skrifa::outline::{DrawSettings, OutlineGlyphCollection, OutlinePen};
 use skrifa::{FontRef, GlyphId, MetadataProvider};
-use std::sync::OnceLock;
 
 /// The tables of one font, found once. Widths and outlines are in font units.
 struct Face {
@@ -38,8 +38,8 @@ impl Face {
 }
 
 fn face(bold: bool) -> Option<&'static Face> {
-    static FACES: OnceLock<[Option<Face>; 2]> = OnceLock::new();
-    let faces = FACES.get_or_init(|| [notosans::REGULAR_TTF, notosans::BOLD_TTF].map(Face::parse));
+    static FACES: OnceBox<[Option<Face>; 2]> = OnceBox::new();
+    let faces = FACES.get_or_init(|| Box::new([notosans::REGULAR_TTF, notosans::BOLD_TTF].map(Face::parse)));
     faces[usize::from(bold)].as_ref()
 }
 

@@ -1,4 +1,5 @@
 //! The imaginary NVIDIA driver, built once.
+#![expect(clippy::disallowed_types, reason = "no child of this test waits for it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
 //! A room for each test: a directory of its own with a run store, the binary, and its summary parsed.
+#![expect(clippy::disallowed_types, reason = "no child of this test waits for it")]
 
 pub(crate) mod fake_nvml;
 pub(crate) mod pty;
