@@ -277,6 +277,16 @@ fn counts_from_first_reading(column: &Column) -> bool {
     column.scope == Scope::System && column.metric.info().kind == Kind::Counter && !is_gpu
 }
 
+const BY_TICKS: &str =
+    "counted by the kernel's clock ticks, each of which is given in full to what runs at that moment";
+
+/// The CPU time of the machine and of its cores is a sample of what ran at clock ticks. That of processes is measured.
+fn is_counted_by_ticks(column: &Column) -> bool {
+    use Metric::{CoreBusyNs, CpuIowaitNs, CpuNs, CpuSystemNs, CpuUserNs};
+    let of_cpus = [CpuNs, CpuUserNs, CpuSystemNs, CpuIowaitNs, CoreBusyNs];
+    column.scope == Scope::System && of_cpus.contains(&column.metric)
+}
+
 /// What a job has on a GPU can be 0 before its first use and unknown from then on.
 fn is_of_job_on_gpu(column: &Column) -> bool {
     let is_gpu =
@@ -353,9 +363,16 @@ fn add_figures(place: &mut Place<'_>, column: &Column, stats: &Stats, by: Diviso
 fn add_counter(place: &mut Place<'_>, column: &Column, stats: &Stats, last: u64, by: Divisors) {
     let metric = column.metric;
     let yields = metric.info().yields;
-    let is_exact = stats.settled || column.scope == Scope::System;
-    let quality = if is_exact { Quality::Exact } else { Quality::LowerBound };
-    place.set(metric, Stat::Total, Figure::int(last, quality));
+    let (quality, reason) = match column.scope {
+        Scope::System if is_counted_by_ticks(column) => (Quality::Estimate, Some(BY_TICKS)),
+        Scope::System => (Quality::Exact, None),
+        _ if stats.settled => (Quality::Exact, None),
+        _ => (Quality::LowerBound, None),
+    };
+    let mut set = |stat, figure: Figure| {
+        place.set(metric, stat, Figure { reason: reason.map(str::to_owned), ..figure });
+    };
+    set(Stat::Total, Figure::int(last, quality));
     let mean_per_s = (by.wall_ns > 0).then(|| last as f64 * 1e9 / by.wall_ns as f64);
     let max_per_s = match (stats.rate.peak.map(Growth::per_s), mean_per_s) {
         (Some(max), Some(mean)) => Some(max.max(mean)),
@@ -368,15 +385,15 @@ fn add_counter(place: &mut Place<'_>, column: &Column, stats: &Stats, last: u64,
     let id = FigureId::of(column.scope, metric, Stat::RateMax);
     // A rate that reads as cores or as a share of time under a name of its own is stored so.
     let one = if id.has_own_name() { 1e9 } else { 1.0 };
-    place.set(metric, Stat::RateMax, Figure::float(max_per_s / one, max_quality));
-    place.set(metric, Stat::RateMean, Figure::float(mean_per_s / one, quality));
+    set(Stat::RateMax, Figure::float(max_per_s / one, max_quality));
+    set(Stat::RateMean, Figure::float(mean_per_s / one, quality));
     if yields.stats.contains(&Stat::ShareMax) {
         let cores = match column.scope {
             Scope::System => f64::from(by.system_cores),
             _ => by.expected_cores,
         };
-        place.set(metric, Stat::ShareMax, Figure::float(max_per_s / 1e9 / cores, max_quality));
-        place.set(metric, Stat::ShareMean, Figure::float(mean_per_s / 1e9 / cores, quality));
+        set(Stat::ShareMax, Figure::float(max_per_s / 1e9 / cores, max_quality));
+        set(Stat::ShareMean, Figure::float(mean_per_s / 1e9 / cores, quality));
     }
 }
 

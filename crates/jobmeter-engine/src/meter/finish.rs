@@ -220,19 +220,17 @@ impl Meter {
             figures.set(Metric::Processes, Stat::Total, count);
         }
         let Some(machine) = all.scopes.get_mut(&Scope::System) else { return };
-        let mut lower = |metric, quality, reason| {
-            let figure = machine.get_mut(metric, Stat::Total);
-            if let Some(figure) = figure.filter(|figure| figure.quality == Quality::Exact) {
-                *figure = Figure { quality, ..figure.clone() }.because(reason);
-            }
-        };
         // The first look at the machine comes a moment after the start, on a busy machine after the job's first forks.
         let reason = "counted from the first look at the machine on, a moment after the start";
-        lower(Metric::Forks, Quality::LowerBound, reason);
-        if self.machine.stolen_ns.is_some_and(|stolen_ns| stolen_ns > 0) {
-            for metric in [Metric::CpuNs, Metric::CpuUserNs, Metric::CpuSystemNs] {
-                lower(metric, Quality::Estimate, STOLEN);
-            }
+        let forks = machine.get_mut(Metric::Forks, Stat::Total);
+        if let Some(forks) = forks.filter(|forks| forks.quality == Quality::Exact) {
+            *forks = Figure { quality: Quality::LowerBound, ..forks.clone() }.because(reason);
+        }
+        let is_stolen = self.machine.stolen_ns.is_some_and(|stolen_ns| stolen_ns > 0);
+        for metric in [Metric::CpuNs, Metric::CpuUserNs, Metric::CpuSystemNs] {
+            let figure =
+                machine.get_mut(metric, Stat::Total).filter(|figure| is_stolen && figure.value.is_some());
+            figure.into_iter().for_each(|figure| figure.reason = Some(STOLEN.to_owned()));
         }
     }
 

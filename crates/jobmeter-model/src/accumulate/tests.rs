@@ -113,7 +113,7 @@ fn a_column_that_never_spoke_is_unavailable() {
 }
 
 #[test]
-fn the_machines_counters_are_exact_and_the_jobs_only_once_settled() {
+fn the_machines_cpu_time_is_an_estimate_and_the_jobs_exact_once_settled() {
     let of = |scope, wall_ns, is_settled: bool| {
         let mut sums = Accumulator::default();
         sums.define(&Column::of(scope, Metric::CpuNs));
@@ -125,7 +125,13 @@ fn the_machines_counters_are_exact_and_the_jobs_only_once_settled() {
         sums.figures(Divisors { wall_ns, ..BY }).scopes.remove(&scope).expect("the scope")
     };
     let machine = of(Scope::System, 1_000_000_000, false);
-    assert_eq!(machine["cpu_ns"].quality, Quality::Exact);
+    // A job of 186 ms was 110 ms for the clock ticks, which missed it while the kernel looked for memory.
+    for key in ["cpu_ns", "cores_used_mean", "cores_used_max", "hardware_ratio_mean"] {
+        assert_eq!(
+            (machine[key].quality, machine[key].reason.as_deref()),
+            (Quality::Estimate, Some(BY_TICKS))
+        );
+    }
     assert_eq!(
         (machine["cores_used_mean"].as_f64(), machine["hardware_ratio_mean"].as_f64()),
         (Some(1.0), Some(0.25))

@@ -37,7 +37,7 @@ macro_rules! metrics {
 
 metrics! {
     CpuNs, "cpu_ns", Counter, Nanos, USED, CORES, "CPU time",
-        "Job: CPU clock of each living process, plus the waited-for children of each (stat cutime+cstime), plus wait4 of what was reaped; exact at the end, within one 10 ms tick per process while running. System: busy time of all cores from /proc/stat, an estimate where the hypervisor took cores away. Containers: the count of their own control groups." in CPU;
+        "Job: CPU clock of each living process, plus the waited-for children of each (stat cutime+cstime), plus wait4 of what was reaped; exact at the end, within one 10 ms tick per process while running. System: busy time of all cores from /proc/stat, an estimate, because the kernel counts it by clock ticks. Containers: the count of their own control groups." in CPU;
     CpuUserNs, "cpu_user_ns", Counter, Nanos, EVERYONE, CPU, "CPU time, user",
         "As cpu_ns, the user-mode part. The kernel splits user and system by sampling unless it was built with full accounting.";
     CpuSystemNs, "cpu_system_ns", Counter, Nanos, EVERYONE, CPU, "CPU time, system",
