@@ -49,6 +49,7 @@ pub struct Supervisor<'job> {
     wants_clock: bool,
     /// Before events of the job's own tasks are opened.
     warm_up: Option<WarmUp>,
+    wants_warm_up: bool,
     /// `None` once they have been opened.
     exit_records_due_ns: Option<u64>,
     has_settled: bool,
@@ -143,6 +144,7 @@ impl<'job> Supervisor<'job> {
             oom,
             wants_clock,
             warm_up: None,
+            wants_warm_up: true,
             exit_records_due_ns: Some(started_ns + EXIT_RECORDS_AFTER_NS),
             has_settled: false,
             is_late: false,

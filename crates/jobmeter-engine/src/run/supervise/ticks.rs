@@ -16,6 +16,9 @@ const FOLLOWED_AFTER_NS: u64 = 3_000_000;
 /// Shorter jobs do without an inherited perf clock, keep the memory of the start, and leave pipes of killed meters to others.
 const LATE_AFTER_NS: u64 = 250_000_000;
 
+/// A program that starts children does so by then, or is worth waiting for.
+const WARM_UNTIL_NS: u64 = 2_000_000_000;
+
 impl Supervisor<'_> {
     pub(super) fn tick_if_due(&mut self) {
         let meter = &mut self.meter;
@@ -24,10 +27,11 @@ impl Supervisor<'_> {
             // Processes that end in the first moments are reaped by us, or their exit code stays unknown.
             meter.open_exit_events();
             self.oom.begin(&self.membership, self.job.spawned.pid);
-            if meter.may_count_faults() {
-                // By the time that there are children it may be over.
-                self.warm_up = Some(WarmUp::start());
-            }
+        }
+        if self.wants_warm_up && meter.elapsed_ns() > FOLLOWED_AFTER_NS {
+            self.wants_warm_up = false;
+            // By the time that there are children it may be over.
+            self.warm_up = meter.may_count_faults().then(WarmUp::start);
         }
         if self.warm_up.as_mut().is_some_and(WarmUp::is_just_over) && meter.is_about_to_count_faults() {
             self.cadence.hasten();
@@ -71,6 +75,9 @@ impl Supervisor<'_> {
         if !opens_maps || is_warm {
             self.meter.open_maps_if_due(&mut self.wants_clock);
         }
-        self.warm_up.take_if(|warm_up| warm_up.is_over());
+        // While it is kept, whatever is needed opens at once.
+        if self.meter.elapsed_ns() > WARM_UNTIL_NS || !self.meter.may_count_faults() {
+            self.warm_up.take_if(|warm_up| warm_up.is_over());
+        }
     }
 }
