@@ -14,9 +14,14 @@ const HUGE_BYTES: usize = 2 << 20;
 const AROUND_BYTES: usize = 64 << 10;
 const MADV_POPULATE_WRITE: i32 = 23;
 
-/// Takes `bytes` in the way that `how` says, holds them for `hold_ms` and ends; `file` has that many bytes.
+/// Takes `bytes` in the way that `how` says, holds them for `hold_ms` and ends, with `-exec` behind it as another program; `file` has that
+/// many bytes.
 pub fn grab(how: &str, bytes: usize, hold_ms: u64, file: &Path) -> io::Result<()> {
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let (how, ends_as_another) = match how {
+        "exec" => ("touch", true),
+        _ => how.strip_suffix("-exec").map_or((how, false), |how| (how, true)),
+    };
     match how {
         "touch" => touch(map(bytes, private, None)?, bytes, sys::PAGE_BYTES),
         "populate" => _ = map(bytes, private | libc::MAP_POPULATE, None)?,
@@ -35,11 +40,6 @@ pub fn grab(how: &str, bytes: usize, hold_ms: u64, file: &Path) -> io::Result<()
             map(bytes, libc::MAP_PRIVATE | libc::MAP_POPULATE, Some(&file))?;
         }
         "shared" => _ = map(bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, None)?,
-        "exec" => {
-            touch(map(bytes, private, None)?, bytes, sys::PAGE_BYTES);
-            sys::sleep_ms(hold_ms);
-            return Err(Command::new("/bin/true").exec());
-        }
         "orphan" => {
             touch(map(bytes, private, None)?, bytes, sys::PAGE_BYTES);
             // The child has all of it without a single fault; the parent is gone at once.
@@ -53,7 +53,7 @@ pub fn grab(how: &str, bytes: usize, hold_ms: u64, file: &Path) -> io::Result<()
         _ => return Err(io::Error::other(format!("'{how}' is no way to get memory"))),
     }
     sys::sleep_ms(hold_ms);
-    Ok(())
+    if ends_as_another { Err(Command::new("/bin/true").exec()) } else { Ok(()) }
 }
 
 /// Start of a mapping that lives as long as the process.

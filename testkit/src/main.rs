@@ -33,7 +33,7 @@ testkit shared -|FILE BYTES CHILDREN MS TRUTH    a shared mapping, anonymous or 
 testkit daemon-hold BYTES MS TRUTH               memory in a daemonised grandchild
 testkit family BYTES CHILDREN EACH MS TRUTH      a large parent of small programs
 testkit grab HOW BYTES MS FILE                   memory in an unusual way: touch populate advise huge file
-                                                 file-populate shared exec orphan leader
+                                                 file-populate shared orphan leader exec HOW-exec
 testkit map-fault RESIDENT BLOCK SECONDS TRUTH   map, fault and unmap beside a large resident block
 testkit inherited FILE ARGUMENTS…                what was inherited
 testkit copy                                     standard input to standard output

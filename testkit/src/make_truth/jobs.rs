@@ -124,6 +124,8 @@ pub(crate) const JOBS: &[Job] = &[
     grab!("grab-file-populate"),
     grab!("grab-shared"),
     grab!("grab-exec"),
+    grab!("grab-huge-exec"),
+    grab!("grab-file-exec"),
     grab!("grab-orphan"),
     grab!("grab-leader"),
     lost!("lost-touch"),

@@ -33,8 +33,28 @@ pub(crate) struct LastReadings {
 pub(crate) struct BeforeExec {
     /// The most that it held up to its last reading.
     pub read_bytes: u64,
-    /// Its page faults afterwards, of which each can have added a page.
+    /// Its page faults afterwards, of which each can have added a page; a program's also a piece of a file.
     pub faults: u64,
+    /// How long it was a forked copy, where it was nothing else before the present program. A copy maps no files besides those of its
+    /// parent.
+    pub copy_ns: Option<u64>,
+}
+
+/// Huge pages are not cleared faster than this.
+const HUGE_BYTES_PER_NS: u64 = 40;
+
+impl BeforeExec {
+    /// `huge_bytes` is what the machine gave out in huge pages meanwhile.
+    pub(crate) fn at_most_bytes(&self, huge_bytes: u64) -> u64 {
+        let added_bytes = match self.copy_ns {
+            Some(copy_ns) => {
+                let huge_bytes = huge_bytes.min(copy_ns.saturating_mul(HUGE_BYTES_PER_NS));
+                anon_by_faults_bytes(self.faults).saturating_add(huge_bytes)
+            }
+            None => mapped_by_faults_bytes(self.faults, huge_bytes),
+        };
+        self.read_bytes.saturating_add(added_bytes)
+    }
 }
 
 /// Of a forked copy only what it changed counts; the rest is its parent's.
@@ -118,9 +138,8 @@ impl LastReadings {
             // Huge pages were not counted: faults bound nothing.
             return None;
         }
-        let before_bytes = self
-            .before_exec
-            .map_or(0, |before| before.read_bytes.saturating_add(anon_by_faults_bytes(before.faults)));
+        let huge_bytes = huge.since_tick_bytes.saturating_add(huge.anon_since_start_bytes);
+        let before_bytes = self.before_exec.map_or(0, |before| before.at_most_bytes(huge_bytes));
         let parts = Parts::of(last_program_bytes.max(before_bytes), self.file_bytes);
         Some(parts.with_anon(self.anon_at_most_bytes().unwrap_or(u64::MAX)))
     }
@@ -163,11 +182,20 @@ mod tests {
 
     #[test]
     fn what_it_held_before_an_exec_is_not_in_its_final_mark() {
-        let before_exec = Some(BeforeExec { read_bytes: 1_000_000, faults: 500 });
+        let before_exec = Some(BeforeExec { read_bytes: 1_000_000, faults: 500, copy_ns: Some(9) });
         let read = LastReadings { final_mark_bytes: Some(1_500_000), before_exec, ..LastReadings::default() };
         assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(1_000_000 + 500 * 4096, 0)));
         let larger = LastReadings { final_mark_bytes: Some(9_000_000), ..read };
         assert_eq!(larger.at_most(NO_HUGE), Some(Parts::of(9_000_000, 0)));
+        // A program, unlike a copy, maps files and has time to take huge pages: 61 MB were in no bound of one that became another.
+        let huge = Huge { since_tick_bytes: 10_000_000, anon_since_start_bytes: 50_000_000 };
+        let own = |copy_ns| {
+            let before_exec = before_exec.map(|before| BeforeExec { copy_ns, ..before });
+            LastReadings { before_exec, ..read }.at_most(huge).map(|most| most.own_bytes)
+        };
+        assert_eq!(own(None), Some(1_000_000 + mapped_by_faults_bytes(500, 60_000_000)));
+        assert_eq!(own(Some(300_000)), Some(1_000_000 + 500 * 4096 + 300_000 * HUGE_BYTES_PER_NS));
+        assert_eq!(own(Some(u64::MAX)), Some(1_000_000 + 500 * 4096 + 60_000_000));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! the tree held at most what its living processes can have held (by their high-water marks, or by what they
 //! had plus what their page faults can have added) plus the same for those that ended in it and lived together.
 
+use super::ended::BeforeExec;
 use super::growth::Growth;
 use super::moments::{Amounts, AtTheEnd, Bound, Front, Moment};
 use super::parts::{Huge, Parts, WhileRead, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
@@ -34,8 +35,8 @@ pub(crate) struct Living {
     pub max_file_bytes: u64,
     /// The kernel's high-water mark, read at this tick or unchanged since it was read.
     pub mark_bytes: u64,
-    /// The most that it can have held since the full tick before as another program, of which the mark does not tell.
-    pub before_exec_bytes: u64,
+    /// What it held since the full tick before as another program, of which the mark does not tell.
+    pub before_exec: Option<BeforeExec>,
     /// The most that a copy can have changed or added since its fork, huge pages apart.
     pub changed_bytes: u64,
     /// Page faults of its own: since its fork, and since the full tick before.
@@ -64,7 +65,11 @@ impl Living {
     fn rss_at_most_bytes(&self, huge: Huge) -> u64 {
         let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
         let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
-        rss_bytes.max(self.before_exec_bytes)
+        rss_bytes.max(self.before_exec_at_most_bytes(huge))
+    }
+
+    fn before_exec_at_most_bytes(&self, huge: Huge) -> u64 {
+        self.before_exec.map_or(0, |before| before.at_most_bytes(huge.since_tick_bytes))
     }
 
     /// The most anonymous memory of its own, also as a program that it ran before: its faults count on. Ticks may have seen
@@ -85,7 +90,7 @@ impl Living {
     pub(crate) fn as_loose(&self, huge: Huge) -> Option<Ended> {
         let (bytes, known_bytes) = match self.mark_bytes {
             u64::MAX => (self.rss_at_most_bytes(huge), self.max_rss_bytes),
-            mark_bytes => (self.before_exec_bytes, mark_bytes),
+            mark_bytes => (self.before_exec_at_most_bytes(huge), mark_bytes),
         };
         let is_loose = is_loose(bytes, known_bytes);
         let at_most = Parts::of(bytes, 0).with_anon(self.anon_at_most_bytes());

@@ -193,14 +193,16 @@ impl Bounds {
     /// What the machine has counted by now.
     fn count_now(&mut self) -> Option<CountedAt> {
         let began_ns = sys::monotonic_ns();
-        let Pages { faults, huge_anon, huge_file, .. } = self.vmstat.pages()?;
-        Some(CountedAt { began_ns, t_ns: sys::monotonic_ns(), faults: faults?, huge_anon, huge_file })
+        counted_at(began_ns, self.vmstat.pages()?)
     }
 
     /// Where later looks at the machine's huge pages begin: right after the job has started, since what it got before would
     /// not be seen.
     pub(crate) fn begin_pages(&mut self) {
+        let began_ns = sys::monotonic_ns();
         self.pages_at_start = self.vmstat.pages();
+        let counted = self.pages_at_start.and_then(|pages| counted_at(began_ns, pages));
+        counted.into_iter().for_each(|counted| self.history.note(counted));
     }
 
     /// Huge pages of anonymous memory that the whole machine was given since the job began.
@@ -242,6 +244,17 @@ impl Bounds {
     }
 }
 
+/// What programs before the present one can have held, huge pages included; 0 where there was none.
+pub(super) fn with_huge_bytes(before_exec_bytes: u64, huge_bytes: u64) -> u64 {
+    if before_exec_bytes == 0 { 0 } else { before_exec_bytes.saturating_add(huge_bytes) }
+}
+
+/// `pages` were read just now, not before `began_ns`.
+fn counted_at(began_ns: u64, pages: Pages) -> Option<CountedAt> {
+    let Pages { faults, huge_anon, huge_file, .. } = pages;
+    Some(CountedAt { began_ns, t_ns: sys::monotonic_ns(), faults: faults?, huge_anon, huge_file })
+}
+
 impl Meter {
     /// A member has left the tree.
     pub(super) fn note_departed_memory(&mut self, gone: &Process, reaped: Option<&Reaped>, life: CopyLife) {
@@ -257,7 +270,10 @@ impl Meter {
             final_faults.or(reaped_alone.map(|reaped| reaped.usage.faults_minor + reaped.usage.faults_major));
         let parent = self.counts_with_copy(gone.forked_by(), life, &[]);
         let last_name = mark.and_then(|mark| mark.name);
-        let readings = gone.last_readings(final_mark_bytes, final_faults, last_name, parent);
+        let mut readings = gone.last_readings(final_mark_bytes, final_faults, last_name, parent);
+        if let Some(before) = &mut readings.before_exec {
+            before.copy_ns = before.copy_ns.and(life.copy_ns);
+        }
         self.bounds.departed.push(Departed {
             pid: gone.id.pid,
             is_main: gone.is_main,
@@ -271,7 +287,8 @@ impl Meter {
         });
         if gone.is_main {
             // A mark of its own alone needs no help: the machine need not be asked.
-            let is_told = final_mark_bytes.is_some() && !gone.has_waited();
+            let before_exec_bytes = gone.before_exec_bytes();
+            let is_told = final_mark_bytes.is_some() && !gone.has_waited() && before_exec_bytes == 0;
             let page_bytes = self.tree.scale.page_bytes;
             let now = if is_told { None } else { self.bounds.vmstat.pages() };
             let huge = self.bounds.pages_since_tick(now, page_bytes).huge;
@@ -282,7 +299,8 @@ impl Meter {
                 programs.is_some_and(|programs| programs <= gone.programs_read())
             });
             let at_most = at_most.filter(|_| are_all_read);
-            self.bounds.main_at_most_bytes = at_most.map(|bytes| bytes.max(gone.before_exec_bytes()));
+            self.bounds.main_at_most_bytes = at_most
+                .map(|bytes| bytes.max(with_huge_bytes(before_exec_bytes, huge.anon_since_start_bytes)));
         }
     }
 

@@ -152,9 +152,12 @@ impl Exits {
         }
     }
 
-    /// Hands over what was drained.
+    /// Hands over to `ring` what has come by now, where it has no other source.
     pub(crate) fn feed(&mut self, ring: &mut PerfRing) {
-        ring.feed(&mut self.records, u64::from(std::mem::take(&mut self.has_lost)));
+        if ring.is_fed() {
+            self.collect(sys::monotonic_ns());
+            ring.feed(&mut self.records, u64::from(std::mem::take(&mut self.has_lost)));
+        }
     }
 
     /// Events have begun to arrive: they are drained together, `after_ns` later.

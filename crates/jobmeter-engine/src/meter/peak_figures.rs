@@ -1,5 +1,6 @@
 //! The figures of the memory peak: the best sampled sum, between the bounds that the kernel's marks prove.
 
+use super::bounds::with_huge_bytes;
 use super::{Meter, OUT_OF_DESCRIPTORS};
 use crate::account::moments::{AtTheEnd, Bound, UpperSource};
 use crate::account::peaks::Peaks;
@@ -42,6 +43,7 @@ impl Meter {
         let by_group = group_peak
             .map(|bytes| Bound { bytes: bytes + self.bounds.file_bytes, source: UpperSource::Group });
         let faults_are_whole = !self.counters.accounts_are_short;
+        let ledger = &self.counters.ledger;
         let known = AtTheEnd {
             // Each that is taken for as large has a mark that may lag.
             largest_bytes: reaped_bytes.filter(|_| faults_are_whole).map(|bytes| bytes + lag_bytes),
@@ -102,9 +104,13 @@ impl Meter {
 
     /// The most that main held: by its own mark and the faults after it was read. `ru_maxrss` counts the children that
     /// main has waited for, but main is not larger.
-    fn main_upper_bytes(&self, reaped_bytes: Option<u64>) -> Option<u64> {
+    fn main_upper_bytes(&mut self, reaped_bytes: Option<u64>) -> Option<u64> {
         let living = self.tree.main().filter(|main| !main.is_zombie());
-        let living = living.map(|main| main.peak_rss_bytes.max(main.before_exec_bytes()));
+        let living = living.map(|main| (main.peak_rss_bytes, main.before_exec_bytes()));
+        let living = living.and_then(|(mark_bytes, before_bytes)| {
+            let huge_bytes = if before_bytes > 0 { self.bounds.huge_anon_since_start_bytes()? } else { 0 };
+            Some(mark_bytes.max(with_huge_bytes(before_bytes, huge_bytes)))
+        });
         let ended = self.bounds.main_at_most_bytes.into_iter().chain(reaped_bytes).min();
         living.or(ended)
     }

@@ -168,7 +168,6 @@ impl Meter {
     pub(crate) fn follow_events(&mut self, is_last: bool) {
         let Some(mut follower) = self.witnesses.follower.take() else { return };
         if follower.ring.is_fed() {
-            self.witnesses.exits.collect(sys::monotonic_ns());
             self.witnesses.exits.feed(&mut follower.ring);
             follower.ring.listen_again();
         }
@@ -362,13 +361,13 @@ impl Meter {
         let Some(follower) = self.witnesses.follower.as_mut() else { return CopyLife::default() };
         if follower.ring.is_fed() && follower.lives.get(pid).is_some_and(|life| life.end_ns.is_none()) {
             // Its end is in the socket.
-            self.witnesses.exits.collect(sys::monotonic_ns());
             self.witnesses.exits.feed(&mut follower.ring);
         }
         let waiting_ns = follower.ring.waiting_exit_ns(pid);
         let waiting_faults = follower.ring.waiting_faults(pid);
         let has_forked = follower.ring.has_waiting_fork_by(pid);
         let is_complete = follower.is_complete();
+        let copy_ns = follower.was_copy_for_ns(pid);
         let Some(mut life) = follower.lives.let_go(pid, now_ns) else { return CopyLife::default() };
         life.counted_faults += waiting_faults;
         if is_main {
@@ -380,7 +379,7 @@ impl Meter {
         if let Some(end_ns) = end_ns {
             follower.lives.pass_member(pid, &life, end_ns);
         }
-        CopyLife { fork_ns: life.fork_ns, end_ns, is_leaf }
+        CopyLife { fork_ns: life.fork_ns, end_ns, is_leaf, copy_ns }
     }
 
     /// Keeps the usage of an orphan that we reaped and that no tick had sampled.

@@ -35,6 +35,12 @@ impl Life {
         self.programs += 1;
     }
 
+    /// How long it was a forked copy, if it has become a program once since its fork.
+    pub(super) fn was_copy_for_ns(&self) -> Option<u64> {
+        let (fork_ns, exec_ns) = self.fork_ns.zip(self.exec_ns)?;
+        (self.programs == 1).then(|| exec_ns.saturating_sub(fork_ns))
+    }
+
     /// Whether no record tells of an exec at or after `t_ns`.
     pub(super) fn is_same_program_since(&self, t_ns: u64) -> bool {
         self.exec_ns.is_none_or(|exec_ns| exec_ns < t_ns)
@@ -65,6 +71,8 @@ pub(crate) struct Passed {
     pub(crate) parent_pid: i32,
     /// When it last became another program.
     pub(crate) exec_ns: Option<u64>,
+    /// How long it was a forked copy, if it has become a program once since its fork.
+    pub(crate) copy_ns: Option<u64>,
     /// Page faults that it took in its own code, at least.
     pub(crate) counted_faults: u64,
 }
@@ -77,13 +85,21 @@ impl Passed {
             end_ns,
             parent_pid: life.parent_pid,
             exec_ns: life.exec_ns,
+            copy_ns: life.was_copy_for_ns(),
             counted_faults: life.counted_faults,
         }
     }
 
     /// One of which only the number is known.
-    const UNKNOWN: Passed =
-        Passed { pid: 0, fork_ns: 0, end_ns: u64::MAX, parent_pid: 0, exec_ns: None, counted_faults: 0 };
+    pub(crate) const UNKNOWN: Passed = Passed {
+        pid: 0,
+        fork_ns: 0,
+        end_ns: u64::MAX,
+        parent_pid: 0,
+        exec_ns: None,
+        copy_ns: None,
+        counted_faults: 0,
+    };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -250,6 +250,11 @@ impl PerfRing {
         self.waiting.iter().rev().find(is_fork).map(|record| record.t_ns)
     }
 
+    /// Whether `pid` has become another program according to the records that wait.
+    fn has_waiting_exec_of(&self, pid: i32) -> bool {
+        self.waiting.iter().any(|record| record.pid == pid && record.what == What::Exec)
+    }
+
     /// Whether `pid` has forked according to the records that wait.
     fn has_waiting_fork_by(&self, pid: i32) -> bool {
         let is_fork = |record: &Record| matches!(record.what, What::Fork { parent_pid } if parent_pid == pid);

@@ -105,10 +105,7 @@ mod tests {
 
     #[test]
     fn lives_of_a_pid() {
-        let life = |pid, fork_ns| {
-            let (end_ns, parent_pid, exec_ns, counted_faults) = (9, 1, None, 0);
-            Passed { pid, fork_ns, end_ns, parent_pid, exec_ns, counted_faults }
-        };
+        let life = |pid, fork_ns| Passed { pid, fork_ns, ..Passed::UNKNOWN };
         let passed = [life(2, 5), life(3, 1), life(3, 4), life(9, 2)];
         assert_eq!(of_pid(&passed, 3), &passed[1..3]);
         assert_eq!(of_pid(&passed, 2), &passed[..1]);

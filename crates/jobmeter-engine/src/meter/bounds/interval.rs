@@ -60,7 +60,6 @@ impl Meter {
         began_ns: u64,
         known_faults: u64,
     ) -> Option<Windows> {
-        interval.machine_faults?;
         interval.ended.iter().find(|ended| ended.at_most.is_none() || ended.is_loose)?;
         let (faults, huge_anon, huge_file) = (machine.faults?, machine.huge_anon?, machine.huge_file?);
         let last = CountedAt { began_ns, t_ns: sys::monotonic_ns(), faults, huge_anon, huge_file };
@@ -86,7 +85,8 @@ impl Meter {
         let known = self.bounds.departed.iter().map(|gone| gone.final_faults.unwrap_or(gone.faults));
         let known_faults: u64 = known.sum::<u64>() + self.faults_of_unseen_reaped(passed);
         // One process alone is bounded by its mark: the machine need not be asked.
-        let is_alone = matches!(&self.tree.processes[..], [only] if !only.has_given_memory_back() && only.has_mark())
+        let is_told = |only: &Process| !only.has_given_memory_back() && only.has_mark() && !only.has_execed();
+        let is_alone = matches!(&self.tree.processes[..], [only] if is_told(only))
             && passed.is_empty()
             && self.bounds.departed.is_empty();
         let is_over = match &self.bounds.departed[..] {
@@ -116,17 +116,24 @@ impl Meter {
             mapped_bytes: machine.mapped_bytes,
             files_bytes,
             ended_faults: (!has_hole).then(|| ended_since.saturating_sub(known_faults)),
-            machine_faults: self.machine_faults(machine.faults, u64::MAX),
+            // Known below, unless somebody is met who may have taken some before, unread.
+            machine_faults: Some(0),
             has_unlisted: !self.events_are_complete(),
             has_unwaited,
             ..Interval::default()
         };
         // Before anybody is counted: parents that ended count as long as their copies.
-        let mut living: Vec<Option<Living>> = self
-            .tree
-            .processes
-            .iter()
-            .map(|process| process.living(now_ns).filter(|_| !process.has_given_memory_back()))
+        let mut follower = self.witnesses.follower.as_mut();
+        let mut copy_ns = |process: &Process| {
+            let follower = follower.as_mut().filter(|_| process.has_execed())?;
+            follower.was_copy_for_ns(process.id.pid)
+        };
+        let members = self.tree.processes.iter();
+        let mut living: Vec<Option<Living>> = members
+            .map(|process| {
+                let living = process.living(now_ns, copy_ns(process));
+                living.filter(|_| !process.has_given_memory_back())
+            })
             .collect();
         let known_faults = self.faults_of_living(&living);
         for copy in living.iter_mut().flatten() {
@@ -179,9 +186,10 @@ impl Meter {
                     let not_counted = gone.map_or(0, |gone| gone.faults) + FAULTS_FOR_PARENT;
                     let counted = life.counted_faults.saturating_sub(not_counted);
                     let last_full_ns = self.bounds.history.last_full_ns();
-                    let since_ns = if gone.is_some() { last_full_ns } else { Some(life.fork_ns) };
+                    let is_all = gone.is_none() || life.fork_ns > self.bounds.bounded_at_ns;
+                    let since_ns = if is_all { Some(life.fork_ns) } else { last_full_ns };
                     let of_parent = self.parent_faults_of(&life);
-                    let own = OwnFaults { counted, of_parent, since_ns, is_all: gone.is_none() };
+                    let own = OwnFaults { counted, of_parent, since_ns, is_all };
                     interval.push_counted(life.fork_ns, end_ns.max(*held_ns), is_main, readings, own);
                 }
                 None => {
@@ -190,12 +198,13 @@ impl Meter {
                 }
             }
         }
-        if interval.machine_faults.is_some() {
-            let machine_faults = self.machine_faults(machine.faults, unseen_since_ns);
-            interval.machine_faults = machine_faults.map(|faults| faults.saturating_sub(known_faults));
-        }
+        let are_all_known = interval.machine_faults.is_some();
+        let machine_faults = self.machine_faults(machine.faults, unseen_since_ns).filter(|_| are_all_known);
+        interval.machine_faults = machine_faults.map(|faults| faults.saturating_sub(known_faults));
         interval.huge_since_births_bytes = self.huge_since_births_bytes(&interval, machine.huge_anon);
-        interval.windows = self.windows(&interval, &machine, counting_since_ns, known_faults);
+        if are_all_known {
+            interval.windows = self.windows(&interval, &machine, counting_since_ns, known_faults);
+        }
         interval
     }
 
@@ -236,18 +245,21 @@ impl Meter {
             let process = &self.tree.processes[at];
             let mark = self.bounds.exit_marks.get(&pid).map(|mark| mark.record);
             let (mark_bytes, name) = (mark.map(|mark| mark.peak_rss_bytes), mark.and_then(|mark| mark.name));
-            let readings = process.last_readings(mark_bytes, process.final_faults(), name, parent);
+            let mut readings = process.last_readings(mark_bytes, process.final_faults(), name, parent);
+            self.end_copy(pid, &mut readings);
             interval.push_ended(fork_ns, end_ns, is_main, readings);
         } else if process.has_begun_to_hide_memory() {
             // What its page faults up to now allow; others may follow.
             let parent = self.counts_with_copy(forked_by, copy, passed);
             let process = &self.tree.processes[at];
             let readings = process.last_readings(None, Some(process.stat.faults()), None, parent);
-            interval.push_ended(self.newborn_at_ns(pid).unwrap_or(0), u64::MAX, is_main, readings);
+            interval.push_growing(self.newborn_at_ns(pid), is_main, readings);
         } else if let Some(living) = living {
             match (living.as_loose(interval.huge), self.newborn_at_ns(pid)) {
                 (Some(loose), None) => interval.ended.push(loose),
-                (Some(loose), Some(fork_ns)) => interval.ended.push(Ended { fork_ns, ..loose }),
+                (Some(loose), Some(fork_ns)) => {
+                    interval.ended.push(Ended { fork_ns, grows_since_ns: fork_ns, ..loose });
+                }
                 (None, Some(born_ns)) => {
                     interval.ended.push(living.born_at(born_ns, interval.huge));
                     // What it shares with other copies counts with their parent.
@@ -257,8 +269,9 @@ impl Meter {
             }
         } else if let Some((_, mark)) = late_marks.iter().find(|(late, _)| *late == pid) {
             let parent = self.counts_with_copy(forked_by, copy, passed);
-            let readings = mark.of(&self.tree.processes[at], parent);
-            interval.push_ended(self.newborn_at_ns(pid).unwrap_or(0), u64::MAX, is_main, readings);
+            let mut readings = mark.of(&self.tree.processes[at], parent);
+            self.end_copy(pid, &mut readings);
+            interval.push_growing(self.newborn_at_ns(pid), is_main, readings);
         } else {
             // Its faults are not among those of the ended.
             let fork_ns = self.newborn_at_ns(pid).unwrap_or(0);
@@ -281,7 +294,7 @@ struct OwnFaults {
     of_parent: u64,
     /// Since when they were taken, where that is known.
     since_ns: Option<u64>,
-    /// No tick has seen it: all that it had came with them.
+    /// It was born in this interval: all that it had came with them.
     is_all: bool,
 }
 
@@ -303,16 +316,22 @@ impl Interval {
             self.counted_faults += own.counted;
             let added_bytes = anon_by_faults_bytes(own.counted + own.of_parent);
             ended.unread_anon_bytes = before_bytes.saturating_add(added_bytes);
-            ended.read_bytes = readings.before_bytes(self.huge);
+            ended.read_bytes = if own.is_all { 0 } else { readings.before_bytes(self.huge) };
         }
+    }
+
+    /// One that lives on, and was born at `born_ns` if it is younger than the full tick before.
+    fn push_growing(&mut self, born_ns: Option<u64>, is_main: bool, readings: LastReadings) {
+        let born_ns = born_ns.unwrap_or(0);
+        self.push_ended(born_ns, u64::MAX, is_main, readings);
+        self.ended.iter_mut().next_back().into_iter().for_each(|ended| ended.grows_since_ns = born_ns);
     }
 
     fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
         let at_most = readings.at_most(self.huge);
-        let is_loose = |most: Parts| {
-            readings.final_mark_bytes.is_none()
-                && is_loose(most.own_bytes + most.file_bytes, readings.read_mark_bytes)
-        };
+        // A final mark bounds all but what it held as another program.
+        let mark_bytes = readings.final_mark_bytes.unwrap_or(readings.read_mark_bytes);
+        let is_loose = |most: Parts| is_loose(most.together_bytes(None), mark_bytes);
         if at_most.is_none() {
             self.ended_before_bytes += readings.before_bytes(self.huge);
             self.ended_before_anon_bytes += readings.before_anon_bytes();

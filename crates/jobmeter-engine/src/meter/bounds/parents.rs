@@ -21,6 +21,8 @@ pub(crate) struct CopyLife {
     pub end_ns: Option<u64>,
     /// It has forked nobody, by records of which none is missing.
     pub is_leaf: bool,
+    /// How long it was a copy, if it has become a program once since its fork.
+    pub copy_ns: Option<u64>,
 }
 
 /// Page faults of the parent of a forked copy: with each it can have changed a page that the copy keeps as it was.

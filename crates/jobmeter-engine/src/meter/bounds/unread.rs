@@ -32,7 +32,7 @@ impl LateMark {
             final_mark_bytes: Some(self.bytes),
             // What a copy had from its parent took no fault of its own.
             faults_since_full: (!self.stat.is_forked_copy()).then_some(faults),
-            before_exec: Some(BeforeExec { read_bytes: 0, faults }),
+            before_exec: Some(BeforeExec { read_bytes: 0, faults, copy_ns: Some(u64::MAX) }),
             ..LastReadings::default()
         }
     }
@@ -51,7 +51,7 @@ impl Meter {
     /// another one has none: its mark does not tell of what it held before. The other counters of `stat` must stay in step
     /// with those of their children, so nothing else is kept.
     pub(super) fn read_late_marks(&mut self, now_ns: u64) -> Vec<(i32, LateMark)> {
-        let is_late = |process: &&Process| !process.is_zombie() && process.living(now_ns).is_none();
+        let is_late = |process: &&Process| !process.is_zombie() && process.living(now_ns, None).is_none();
         let late: Vec<(i32, Stat)> = self
             .tree
             .processes
@@ -111,7 +111,8 @@ impl Meter {
         let Some(mark) = self.bounds.exit_marks.get(&life.pid) else { return LastReadings::default() };
         let ExitRecord { parent_pid, is_copy, name, peak_rss_bytes, faults, .. } = mark.record;
         let known = |t_ns: u64| Some(t_ns).filter(|t_ns| *t_ns > 0 && *t_ns < u64::MAX);
-        let copy = CopyLife { fork_ns: known(life.fork_ns), end_ns: known(life.end_ns), is_leaf: false };
+        let copy =
+            CopyLife { fork_ns: known(life.fork_ns), end_ns: known(life.end_ns), ..CopyLife::default() };
         // The exit record has the parent of its end, which is another where the first one had ended.
         let parent_pid = if life.parent_pid > 0 { life.parent_pid } else { parent_pid };
         let parent = if is_copy { self.counts_with_copy(parent_pid, copy, passed) } else { None };
@@ -128,7 +129,11 @@ impl Meter {
             }),
             // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,
             // which outlives an exec.
-            before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec { read_bytes: 0, faults }),
+            before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec {
+                read_bytes: 0,
+                faults,
+                copy_ns: life.copy_ns,
+            }),
             ..LastReadings::default()
         }
     }
@@ -147,6 +152,15 @@ impl Meter {
         unseen.map(|(_, mark)| mark.record.faults).sum()
     }
 
+    /// What is known of how long a process was a forked copy before it became a program.
+    pub(super) fn end_copy(&mut self, pid: i32, readings: &mut LastReadings) {
+        let Some(before) = readings.before_exec.as_mut().filter(|before| before.copy_ns.is_some()) else {
+            return;
+        };
+        let follower = self.witnesses.follower.as_mut();
+        before.copy_ns = follower.and_then(|follower| follower.was_copy_for_ns(pid));
+    }
+
     /// Whether all threads of `pid` have ended.
     fn has_ended(&mut self, pid: i32) -> bool {
         let stat = self.tree.proc.stat(pid, &mut self.tree.buffer);
@@ -155,6 +169,8 @@ impl Meter {
 
     /// What is known of a process that lives and that no tick has read yet.
     fn read_unseen(&mut self, pid: i32) -> Option<LastReadings> {
-        self.read_late_mark(pid).map(|mark| mark.alone())
+        let mut readings = self.read_late_mark(pid)?.alone();
+        self.end_copy(pid, &mut readings);
+        Some(readings)
     }
 }

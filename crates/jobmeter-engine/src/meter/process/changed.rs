@@ -94,6 +94,20 @@ mod tests {
     }
 
     #[test]
+    fn what_it_had_changed_it_held_until_it_became_a_program() {
+        let mut copy = copy();
+        copy.note_exec(true, 1010);
+        let before = |copy: &Process, copy_ns| {
+            copy.before_exec(copy_ns).map(|before| (before.read_bytes, before.copy_ns))
+        };
+        assert_eq!(before(&copy, Some(9)), Some((80 * MB, Some(9))));
+        assert_eq!(before(&copy, None), Some((80 * MB, None)), "it may have been another program in between");
+        copy.max_rss_bytes = 90 * MB;
+        copy.note_exec(false, 1020);
+        assert_eq!(before(&copy, Some(9)), Some((90 * MB, None)), "one program after the other");
+    }
+
+    #[test]
     fn every_page_that_it_changed_took_a_fault() {
         assert_eq!(copy().changed_at_most_bytes(1010), 80 * MB + pages(10));
     }

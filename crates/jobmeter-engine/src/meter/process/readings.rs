@@ -17,21 +17,19 @@ const UNKNOWN_BYTES: u64 = u64::MAX >> 2;
 /// What was known of a process that has become another program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exec {
-    /// It had been a forked copy: what it had not changed was its parent's.
-    was_copy: bool,
-    /// The most that it was seen to hold before.
+    /// The most that it had at the last full tick and was seen to hold since; of a forked copy what it had changed by that tick, for the
+    /// rest was its parent's.
     read_bytes: u64,
+    was_copy: bool,
 }
 
 impl Process {
     /// `stat` shows that it has become another program; `faults` are its page faults by now.
     pub(super) fn note_exec(&mut self, was_copy: bool, faults: u64) {
-        let read_bytes = if was_copy { 0 } else { self.max_rss_bytes };
-        let before = self.exec.unwrap_or(Exec { was_copy, read_bytes });
-        self.exec = Some(Exec {
-            was_copy: before.was_copy && was_copy,
-            read_bytes: before.read_bytes.max(read_bytes),
-        });
+        let read_bytes = self.held_alone_bytes(was_copy);
+        let before = self.exec.unwrap_or(Exec { read_bytes, was_copy });
+        let read_bytes = before.read_bytes.max(read_bytes);
+        self.exec = Some(Exec { read_bytes, was_copy: before.was_copy && was_copy });
         if !was_copy {
             self.programs_read += 1;
             let faults_since = faults.saturating_sub(self.faults_at_mark);
@@ -50,15 +48,23 @@ impl Process {
         self.before_exec_bytes
     }
 
-    /// What it can have held since the last full tick before it became the present program.
-    fn held_before_exec_bytes(&self, faults_since: u64) -> u64 {
-        match self.exec {
-            None => 0,
-            Some(Exec { was_copy: true, .. }) => anon_by_faults_bytes(faults_since),
-            Some(Exec { read_bytes, .. }) => {
-                read_bytes.saturating_add(mapped_by_faults_bytes(faults_since, 0))
-            }
-        }
+    /// What ticks since the last full one tell of it as the program that it is, without the faults since that tick.
+    fn held_alone_bytes(&self, is_copy: bool) -> u64 {
+        if is_copy { self.changed_at_full_bytes } else { self.max_rss_bytes }
+    }
+
+    /// It was another program since the last full tick.
+    pub(crate) fn has_execed(&self) -> bool {
+        self.exec.is_some()
+    }
+
+    /// What it held since the last full tick before it became the present program.
+    pub(super) fn before_exec(&self, copy_ns: Option<u64>) -> Option<BeforeExec> {
+        self.exec.map(|Exec { read_bytes, was_copy }| BeforeExec {
+            read_bytes,
+            faults: self.faults_since_full(),
+            copy_ns: copy_ns.filter(|_| was_copy),
+        })
     }
 
     /// All anonymous memory at the last full tick, where that has seen it.
@@ -82,8 +88,8 @@ impl Process {
     }
 
     /// What bounds its memory since the last full tick, for the account; `None` where its mark is not up to date, or where this tick or
-    /// the last one could not see its memory.
-    pub(crate) fn living(&self, now_ns: u64) -> Option<Living> {
+    /// the last one could not see its memory. `copy_ns`: how long it was a forked copy, if it has become a program once since its fork.
+    pub(crate) fn living(&self, now_ns: u64, copy_ns: Option<u64>) -> Option<Living> {
         let is_fresh = self.slow_at_ns == now_ns || !self.is_slow_old();
         let is_known = is_fresh && !self.hid_memory && !self.hides_memory();
         let faults_since = self.faults_since_full();
@@ -102,7 +108,7 @@ impl Process {
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
             mark_bytes: if self.has_mark { self.peak_rss_bytes } else { u64::MAX },
-            before_exec_bytes: self.held_before_exec_bytes(faults_since),
+            before_exec: self.before_exec(copy_ns),
             changed_bytes: self.changed_at_most_bytes(self.stat.faults()),
             faults: self.stat.faults(),
             faults_since,
@@ -147,8 +153,9 @@ impl Process {
                     .saturating_add(self.max_file_bytes)
             }),
             before_exec: faults.filter(|_| has_changed).map(|faults| BeforeExec {
-                read_bytes: if self.stat.is_forked_copy() { 0 } else { self.max_rss_bytes },
+                read_bytes: self.held_alone_bytes(self.stat.is_forked_copy()),
                 faults: faults.saturating_sub(self.faults_at_full),
+                copy_ns: self.stat.is_forked_copy().then_some(u64::MAX),
             }),
             file_bytes: if is_copy {
                 self.max_file_bytes

@@ -161,14 +161,14 @@ fn memory_is_seen_by_another_thread_in_the_tick_that_misses_the_first() {
     for state in ["Z", "R"] {
         let (fake, mut tree) = read_once();
         let page_bytes = tree.scale.page_bytes;
-        assert_eq!(tree.processes[0].living(1).map(|living| living.mark_bytes), Some(100 * page_bytes));
+        assert_eq!(tree.processes[0].living(1, None).map(|living| living.mark_bytes), Some(100 * page_bytes));
         lose_first_thread(&fake, state, 900);
         fake.put(own_pid(), "task/77/statm", "400 0 0 1 0 50 0\n");
         fake.put(own_pid(), "task/78/statm", "400 300 40 1 0 50 0\n");
         full_tick(&mut tree, 2);
         let main = &mut tree.processes[0];
         assert_eq!(main.rss_bytes, 300 * page_bytes, "a thread that is about to end shows none ({state})");
-        let living = main.living(2).expect("its memory is known");
+        let living = main.living(2, None).expect("its memory is known");
         assert_eq!(living.mark_bytes, u64::MAX, "the mark is of an earlier time ({state})");
         main.begin_interval();
         assert_eq!(main.anon_at_full_bytes(), Some(260 * page_bytes));
@@ -201,7 +201,7 @@ fn memory_that_a_full_tick_could_not_see_is_not_none() {
     fake.put(own_pid(), "task/77/statm", "400 0 0 1 0 50 0\n");
     full_tick(&mut tree, 2);
     let main = &mut tree.processes[0];
-    assert!(main.has_begun_to_hide_memory() && main.living(2).is_none());
+    assert!(main.has_begun_to_hide_memory() && main.living(2, None).is_none());
     main.begin_interval();
     let last = main.last_readings(None, Some(1000), None, None);
     assert!(
@@ -215,10 +215,10 @@ fn memory_that_a_full_tick_could_not_see_is_not_none() {
     full_tick(&mut tree, 3);
     let main = &mut tree.processes[0];
     assert_eq!(main.rss_bytes, 300 * page_bytes);
-    assert!(main.living(3).is_none(), "since the last full tick it may have had more");
+    assert!(main.living(3, None).is_none(), "since the last full tick it may have had more");
     main.begin_interval();
     full_tick(&mut tree, 4);
-    assert!(tree.processes[0].living(4).is_some());
+    assert!(tree.processes[0].living(4, None).is_some());
 }
 
 fn last_with_mark(process: &Process, mark_bytes: u64) -> LastReadings {

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn life(pid: i32, parent_pid: i32, fork_ns: u64, exec_ns: Option<u64>, end_ns: u64) -> Passed {
-        Passed { pid, fork_ns, end_ns, parent_pid, exec_ns, counted_faults: 0 }
+        Passed { pid, fork_ns, end_ns, parent_pid, exec_ns, ..Passed::UNKNOWN }
     }
 
     #[test]

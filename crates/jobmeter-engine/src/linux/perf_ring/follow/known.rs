@@ -42,6 +42,13 @@ impl Follower {
         self.lives.get(pid).and_then(|life| life.exec_ns).is_some_and(|exec_ns| exec_ns <= t_ns)
     }
 
+    /// How long a process was a forked copy that has become a program once, by records of which none is missing.
+    pub(crate) fn was_copy_for_ns(&mut self, pid: i32) -> Option<u64> {
+        self.ring.collect();
+        let is_told = self.is_complete() && !self.ring.has_waiting_exec_of(pid);
+        self.lives.get(pid).filter(|_| is_told)?.was_copy_for_ns()
+    }
+
     /// When a process ended that has not left the tree and has forked nobody, where no record is missing.
     pub(crate) fn end_of_leaf_ns(&self, pid: i32) -> Option<u64> {
         self.lives.get(pid).filter(|life| !life.has_forked && self.is_complete())?.end_ns

@@ -40,7 +40,7 @@ pub(super) struct Plan {
     crossed: u32,
 }
 
-/// So often it is tried again at the next tick. To open the first events can take 30 ms, to open further ones a few hundred microseconds.
+/// So often it is tried again at once. To open the first events can take 30 ms, to open further ones a few hundred microseconds.
 const MOST_CROSSED: u32 = 6;
 
 impl Plan {
@@ -111,28 +111,33 @@ impl Follower {
     /// script that runs one program after the other would be held up by it.
     fn is_due(&self, elapsed_ns: u64, discards: bool) -> bool {
         let worth_from = if elapsed_ns < SHORT_SCRIPT_NS { 4 } else { 2 };
-        let is_worth = self.lives.count() >= worth_from || discards && self.ring.is_fed();
+        let is_worth = self.lives.count() >= worth_from || discards;
         !self.ring.has_maps() && elapsed_ns >= self.maps.due_ns && is_worth
     }
 
-    /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whether it has begun.
-    /// What was mapped before is read; whatever is mapped meanwhile is in the ring.
-    pub(crate) fn open_maps_if_due(&mut self, proc: ProcRoot, elapsed_ns: u64, discards: bool) -> bool {
+    /// From now on follows what the job maps, if it does not yet and `elapsed_ns` is late enough; returns whom it follows if it has
+    /// begun. What was mapped before is read; whatever is mapped meanwhile is in the ring.
+    pub(crate) fn open_maps_if_due(
+        &mut self,
+        proc: ProcRoot,
+        elapsed_ns: u64,
+        discards: bool,
+    ) -> Option<Vec<i32>> {
         if !self.is_due(elapsed_ns, discards) {
-            return false;
+            return None;
         }
         // Where the ring has overflowed, it is tried again when as much time has passed once more.
         self.maps.due_ns = elapsed_ns * 2;
         let mut pids = self.pids_with_unborn();
         if pids.len() > MOST_READ || !self.ring.open_maps(&pids) {
-            return false;
+            return None;
         }
         if !self.ring.is_fed() {
             // Whoever was born meanwhile may have mapped its program before the ring was there.
             pids = self.pids_with_unborn();
         }
         let mut files = MappedFiles::new();
-        for pid in pids {
+        for &pid in &pids {
             let Some(text) = read_maps(proc, pid).ok().filter(|text| !text.is_empty()) else { continue };
             files.list(pid, self.lives.get(pid).is_none_or(|life| life.fork_ns.is_none()));
             for part in maps::parse(&text) {
@@ -141,7 +146,7 @@ impl Follower {
             }
         }
         self.lives.files = Some(files);
-        true
+        Some(pids)
     }
 
     /// All processes of the job, those among them whose fork is told by a record that waits.
@@ -157,17 +162,22 @@ impl Follower {
         pids.into_iter().collect()
     }
 
-    /// After mappings of the job's processes alone have begun to be followed: a child that one of them forked meanwhile may not
-    /// have the events. Then it is tried again.
-    fn drop_maps_if_forked(&mut self) {
-        let is_fork = |record: &Record| match record.what {
-            What::Fork { parent_pid } => record.pid == record.tid && self.lives.get(parent_pid).is_some(),
+    /// After mappings of the processes `pids` alone have begun to be followed: a child that one of them forked meanwhile may not have the
+    /// events. Then they are not followed; returns whether it is so.
+    fn drop_maps_if_forked(&mut self, pids: &[i32]) -> bool {
+        let is_crossing = |record: &Record| match record.what {
+            What::Fork { parent_pid } => {
+                let is_ours = self.lives.get(parent_pid).is_some() || pids.contains(&parent_pid);
+                is_ours && record.pid == record.tid && !pids.contains(&record.pid)
+            }
             _ => false,
         };
-        if self.ring.waiting.iter().any(is_fork) {
+        let has_crossed = self.ring.waiting.iter().any(is_crossing);
+        if has_crossed {
             (self.ring.maps, self.lives.files) = (None, None);
             self.maps.try_again();
         }
+        has_crossed
     }
 
     /// From now on follows which pages of files are touched, where it is followed what is mapped; returns whether it has begun. To
@@ -258,11 +268,14 @@ impl Meter {
         let (elapsed_ns, discards) = (self.elapsed_ns(), self.doubts.may_discard);
         let proc = self.tree.proc;
         let Some(follower) = self.witnesses.follower.as_mut() else { return };
-        let begins_maps = follower.open_maps_if_due(proc, elapsed_ns, discards);
-        if begins_maps && follower.ring.is_fed() {
-            self.witnesses.exits.collect(sys::monotonic_ns());
+        let mut begins_maps = false;
+        let is_fed = follower.ring.is_fed();
+        while !begins_maps && follower.is_due(elapsed_ns, discards) {
             self.witnesses.exits.feed(&mut follower.ring);
-            follower.drop_maps_if_forked();
+            let Some(pids) = follower.open_maps_if_due(proc, elapsed_ns, discards) else { break };
+            self.witnesses.exits.feed(&mut follower.ring);
+            // At once again: those who were forked are known now.
+            begins_maps = !is_fed || !follower.drop_maps_if_forked(&pids);
         }
         let begins_touches = follower.open_touches_if_due(proc);
         if begins_maps && !follower.ring.is_of_tree {
