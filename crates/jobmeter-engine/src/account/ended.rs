@@ -44,16 +44,16 @@ pub(crate) struct BeforeExec {
 const HUGE_BYTES_PER_NS: u64 = 40;
 
 impl BeforeExec {
-    /// `huge_bytes` is what the machine gave out in huge pages meanwhile.
-    pub(crate) fn at_most_bytes(&self, huge_bytes: u64) -> u64 {
-        let added_bytes = match self.copy_ns {
-            Some(copy_ns) => {
-                let huge_bytes = huge_bytes.min(copy_ns.saturating_mul(HUGE_BYTES_PER_NS));
-                anon_by_faults_bytes(self.faults).saturating_add(huge_bytes)
-            }
-            None => mapped_by_faults_bytes(self.faults, huge_bytes),
+    /// A page for each fault is its own, the rest of what a fault can have mapped is of files. `huge_bytes` is what the machine gave out in
+    /// huge pages meanwhile.
+    pub(crate) fn at_most(&self, huge_bytes: u64) -> Parts {
+        let pages_bytes = anon_by_faults_bytes(self.faults);
+        let (huge_bytes, around_bytes) = match self.copy_ns {
+            Some(copy_ns) => (huge_bytes.min(copy_ns.saturating_mul(HUGE_BYTES_PER_NS)), 0),
+            None => (huge_bytes, mapped_by_faults_bytes(self.faults, 0).saturating_sub(pages_bytes)),
         };
-        self.read_bytes.saturating_add(added_bytes)
+        let own_bytes = self.read_bytes.saturating_add(pages_bytes).saturating_add(huge_bytes);
+        Parts { around_bytes, ..Parts::of(own_bytes, 0) }
     }
 }
 
@@ -138,9 +138,10 @@ impl LastReadings {
             // Huge pages were not counted: faults bound nothing.
             return None;
         }
+        let last_program = Parts::of(last_program_bytes, self.file_bytes);
         let huge_bytes = huge.since_tick_bytes.saturating_add(huge.anon_since_start_bytes);
-        let before_bytes = self.before_exec.map_or(0, |before| before.at_most_bytes(huge_bytes));
-        let parts = Parts::of(last_program_bytes.max(before_bytes), self.file_bytes);
+        let before = self.before_exec.map(|before| before.at_most(huge_bytes));
+        let parts = before.map_or(last_program, |before| last_program.worst_with(before));
         Some(parts.with_anon(self.anon_at_most_bytes().unwrap_or(u64::MAX)))
     }
 }
@@ -189,13 +190,14 @@ mod tests {
         assert_eq!(larger.at_most(NO_HUGE), Some(Parts::of(9_000_000, 0)));
         // A program, unlike a copy, maps files and has time to take huge pages: 61 MB were in no bound of one that became another.
         let huge = Huge { since_tick_bytes: 10_000_000, anon_since_start_bytes: 50_000_000 };
-        let own = |copy_ns| {
+        let most = |copy_ns| {
             let before_exec = before_exec.map(|before| BeforeExec { copy_ns, ..before });
-            LastReadings { before_exec, ..read }.at_most(huge).map(|most| most.own_bytes)
+            LastReadings { before_exec, ..read }.at_most(huge).map(|most| (most.own_bytes, most.around_bytes))
         };
-        assert_eq!(own(None), Some(1_000_000 + mapped_by_faults_bytes(500, 60_000_000)));
-        assert_eq!(own(Some(300_000)), Some(1_000_000 + 500 * 4096 + 300_000 * HUGE_BYTES_PER_NS));
-        assert_eq!(own(Some(u64::MAX)), Some(1_000_000 + 500 * 4096 + 60_000_000));
+        let own_bytes = 1_000_000 + 500 * 4096;
+        assert_eq!(most(None), Some((own_bytes + 60_000_000, 500 * 15 * 4096)));
+        assert_eq!(most(Some(300_000)), Some((own_bytes + 300_000 * HUGE_BYTES_PER_NS, 0)));
+        assert_eq!(most(Some(u64::MAX)), Some((own_bytes + 60_000_000, 0)));
     }
 
     #[test]

@@ -12,6 +12,8 @@ const FAULT_AROUND_BYTES: u64 = 64 * 1024;
 pub(crate) struct Parts {
     pub own_bytes: u64,
     pub file_bytes: u64,
+    /// Pieces of files that faults may have mapped besides: they count where all files together are known.
+    pub around_bytes: u64,
     /// Huge pages are not in it: they are added once, for all processes.
     pub anon_bytes: u64,
 }
@@ -19,12 +21,12 @@ pub(crate) struct Parts {
 impl Parts {
     /// Nothing bounds it. A sum with it in it stays above every real bound.
     pub(crate) const UNBOUNDED: Parts =
-        Parts { own_bytes: u64::MAX >> 1, file_bytes: 0, anon_bytes: u64::MAX >> 1 };
+        Parts { own_bytes: u64::MAX >> 1, file_bytes: 0, around_bytes: 0, anon_bytes: u64::MAX >> 1 };
 
     /// Splits `total_bytes`; files are at most the whole. Anonymous memory may be all of it.
     pub(crate) fn of(total_bytes: u64, file_bytes: u64) -> Parts {
         let file_bytes = file_bytes.min(total_bytes);
-        Parts { own_bytes: total_bytes - file_bytes, file_bytes, anon_bytes: total_bytes }
+        Parts { own_bytes: total_bytes - file_bytes, file_bytes, around_bytes: 0, anon_bytes: total_bytes }
     }
 
     /// The same where no more than `anon_bytes` can be anonymous memory.
@@ -32,22 +34,41 @@ impl Parts {
         Parts { anon_bytes: self.anon_bytes.min(anon_bytes), ..self }
     }
 
+    /// For one that held this at one time and `other` at another.
+    pub(crate) fn worst_with(self, other: Parts) -> Parts {
+        Parts {
+            own_bytes: self.own_bytes.max(other.own_bytes),
+            file_bytes: self.file_bytes.max(other.file_bytes),
+            around_bytes: self.around_bytes.max(other.around_bytes),
+            anon_bytes: self.anon_bytes.max(other.anon_bytes),
+        }
+    }
+
     pub(crate) fn add(&mut self, other: Parts) {
         self.own_bytes = self.own_bytes.saturating_add(other.own_bytes);
         self.file_bytes = self.file_bytes.saturating_add(other.file_bytes);
+        self.around_bytes = self.around_bytes.saturating_add(other.around_bytes);
         self.anon_bytes = self.anon_bytes.saturating_add(other.anon_bytes);
     }
 
     pub(crate) fn take_off(&mut self, other: Parts) {
         self.own_bytes = self.own_bytes.saturating_sub(other.own_bytes);
         self.file_bytes = self.file_bytes.saturating_sub(other.file_bytes);
+        self.around_bytes = self.around_bytes.saturating_sub(other.around_bytes);
         self.anon_bytes = self.anon_bytes.saturating_sub(other.anon_bytes);
     }
 
-    /// What the parts of several processes come to together, where the whole machine maps `mapped_bytes` of files.
-    pub(crate) fn together_bytes(&self, mapped_bytes: Option<u64>) -> u64 {
+    /// What the parts of several processes come to together, where the whole machine maps `mapped_bytes` of files, and they at most
+    /// `known_bytes`, each page counted once.
+    pub(crate) fn together_bytes(&self, mapped_bytes: Option<u64>, known_bytes: Option<u64>) -> u64 {
         let file_bytes = self.file_bytes.min(mapped_bytes.unwrap_or(u64::MAX));
-        self.own_bytes.saturating_add(file_bytes)
+        let around_bytes = self.around_bytes.min(known_bytes.unwrap_or(u64::MAX));
+        self.own_bytes.saturating_add(file_bytes).saturating_add(around_bytes)
+    }
+
+    /// What a process held at most, where its files are not known from elsewhere.
+    pub(crate) fn alone_bytes(&self) -> u64 {
+        self.together_bytes(None, None)
     }
 }
 
@@ -84,8 +105,10 @@ impl WhileRead {
 /// A bound by faults may exceed the last mark by an eighth and this much before the largest mark is preferred.
 const LOOSE_BYTES: u64 = 1 << 20;
 
-/// Whether a bound by many faults says little beside the mark that was read.
-pub(crate) fn is_loose(at_most_bytes: u64, mark_bytes: u64) -> bool {
+/// Whether a bound by many faults says little beside the mark that was read. Where all files together are known, pieces of them say nothing
+/// of one process.
+pub(crate) fn is_loose(at_most: Parts, mark_bytes: u64, are_files_known: bool) -> bool {
+    let at_most_bytes = at_most.together_bytes(None, are_files_known.then_some(0));
     at_most_bytes > (mark_bytes / 8).saturating_mul(9).saturating_add(LOOSE_BYTES)
 }
 
@@ -109,10 +132,13 @@ mod tests {
 
     #[test]
     fn a_bound_is_loose_that_is_far_above_the_mark() {
-        assert!(!is_loose(1 << 20, 0) && is_loose((1 << 20) + 1, 0));
+        let own_is_loose = |bytes, mark_bytes| is_loose(Parts::of(bytes, 0), mark_bytes, false);
+        assert!(!own_is_loose(1 << 20, 0) && own_is_loose((1 << 20) + 1, 0));
         let mark_bytes = 80 << 20;
-        assert!(!is_loose(91 << 20, mark_bytes), "an eighth and a MiB more");
-        assert!(is_loose((91 << 20) + 1, mark_bytes));
-        assert!(!is_loose(u64::MAX, u64::MAX), "its mark is not known");
+        assert!(!own_is_loose(91 << 20, mark_bytes), "an eighth and a MiB more");
+        assert!(own_is_loose((91 << 20) + 1, mark_bytes));
+        assert!(!own_is_loose(u64::MAX, u64::MAX), "its mark is not known");
+        let of_files = Parts { around_bytes: 100 << 20, ..Parts::of(mark_bytes, 0) };
+        assert!(is_loose(of_files, mark_bytes, false) && !is_loose(of_files, mark_bytes, true));
     }
 }

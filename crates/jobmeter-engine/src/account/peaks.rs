@@ -50,7 +50,7 @@ impl Living {
     pub(crate) fn at_most(&self, huge: Huge) -> Parts {
         let rss_bytes = self.rss_at_most_bytes(huge);
         if !self.is_copy {
-            return Parts::of(rss_bytes, self.min_file_bytes).with_anon(self.anon_at_most_bytes());
+            return self.with_before_exec(Parts::of(rss_bytes, self.min_file_bytes), huge);
         }
         let changed_bytes = self
             .changed_bytes
@@ -58,18 +58,19 @@ impl Living {
             .saturating_add(rss_bytes.saturating_sub(self.max_rss_bytes));
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
         let anon_bytes = self.changed_bytes.min(rss_bytes);
-        Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), anon_bytes }
+        Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), around_bytes: 0, anon_bytes }
     }
 
-    /// All that it can have had in memory.
+    /// All that it can have had in memory as the program that it is.
     fn rss_at_most_bytes(&self, huge: Huge) -> u64 {
         let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
-        let rss_bytes = self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes));
-        rss_bytes.max(self.before_exec_at_most_bytes(huge))
+        self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes))
     }
 
-    fn before_exec_at_most_bytes(&self, huge: Huge) -> u64 {
-        self.before_exec.map_or(0, |before| before.at_most_bytes(huge.since_tick_bytes))
+    /// `parts` are what it had as the program that it is.
+    fn with_before_exec(&self, parts: Parts, huge: Huge) -> Parts {
+        let before = self.before_exec.map(|before| before.at_most(huge.since_tick_bytes));
+        before.map_or(parts, |before| parts.worst_with(before)).with_anon(self.anon_at_most_bytes())
     }
 
     /// The most anonymous memory of its own, also as a program that it ran before: its faults count on. Ticks may have seen
@@ -87,13 +88,10 @@ impl Living {
 
     /// Its bound as another program where that is far above its mark, or by its faults where it has no mark and that is far above
     /// what ticks have seen: the largest mark of all may turn out to be less.
-    pub(crate) fn as_loose(&self, huge: Huge) -> Option<Ended> {
-        let (bytes, known_bytes) = match self.mark_bytes {
-            u64::MAX => (self.rss_at_most_bytes(huge), self.max_rss_bytes),
-            mark_bytes => (self.before_exec_at_most_bytes(huge), mark_bytes),
-        };
-        let is_loose = is_loose(bytes, known_bytes);
-        let at_most = Parts::of(bytes, 0).with_anon(self.anon_at_most_bytes());
+    pub(crate) fn as_loose(&self, huge: Huge, are_files_known: bool) -> Option<Ended> {
+        let known_bytes = if self.mark_bytes == u64::MAX { self.max_rss_bytes } else { self.mark_bytes };
+        let at_most = self.with_before_exec(Parts::of(self.rss_at_most_bytes(huge), 0), huge);
+        let is_loose = is_loose(at_most, known_bytes, are_files_known);
         is_loose.then(|| Ended { is_loose, is_main: self.is_main, ..Ended::at_unknown_times(Some(at_most)) })
     }
 
@@ -235,7 +233,7 @@ impl Interval {
             parts.add(living);
             // Each with its files here: huge pages are then in its bound, and need not be added for the whole interval.
             let bounded_bytes = parts
-                .together_bytes(None)
+                .together_bytes(None, self.files_bytes)
                 .saturating_add(alive.loose_beyond_window_bytes)
                 .saturating_add(self.while_read.mapped_bytes());
             let anon_total_bytes = parts.anon_bytes.saturating_add(self.while_read.anon_bytes());
@@ -244,10 +242,10 @@ impl Interval {
                 unbounded: (!self.may_have_unlisted()).then_some(alive.unbounded),
                 with_files: Amounts {
                     certain_bytes: parts
-                        .together_bytes(self.mapped_bytes)
+                        .together_bytes(self.mapped_bytes, self.files_bytes)
                         .saturating_add(self.while_read.mapped_bytes()),
                     loose_bytes: alive.loose_bytes,
-                    loose_main_bytes: alive.loose_main.together_bytes(None),
+                    loose_main_bytes: alive.loose_main.alone_bytes(),
                     by_faults_bytes: plus(mapped_bytes, self.ended_before_bytes),
                     by_machine_bytes: None,
                 },

@@ -22,7 +22,7 @@ fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
 }
 
 fn living_mb(living: &[Living]) -> u64 {
-    living_at_most(living, &[], NO_HUGE).together_bytes(None) / MB
+    living_at_most(living, &[], NO_HUGE).alone_bytes() / MB
 }
 
 pub(super) fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
@@ -51,7 +51,7 @@ fn a_mark_of_another_time_does_not_count_now() {
     let busy = Living { faults_since: 1 << 20, ..once_large };
     assert_eq!(living_mb(&[busy]), 500, "the mark is the end of it");
     let huge = Huge { since_tick_bytes: 6 * MB, anon_since_start_bytes: 0 };
-    assert_eq!(living_at_most(&[once_large], &[], huge).together_bytes(None), 26 * MB);
+    assert_eq!(living_at_most(&[once_large], &[], huge).alone_bytes(), 26 * MB);
 }
 
 #[test]
@@ -60,10 +60,7 @@ fn a_copy_counts_with_what_it_changed() {
     let all = copy_of(1, 2, 500, 1 << 20);
     assert_eq!(living_mb(&[program(1, 500), all]), 1000, "it can have changed all");
     let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 4 * MB };
-    assert_eq!(
-        living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], &[], huge).together_bytes(None),
-        504 * MB
-    );
+    assert_eq!(living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], &[], huge).alone_bytes(), 504 * MB);
     let grown = Living { mark_bytes: 530 * MB, faults_since: 1 << 20, ..copy_of(1, 2, 500, 256) };
     assert_eq!(living_mb(&[program(1, 500), grown]), 500 + 1 + 30, "beyond what ticks saw, by its mark");
 }
@@ -109,8 +106,8 @@ fn files_are_among_those_that_the_machine_maps() {
     };
     let living = [mapper(1), mapper(2), mapper(3)];
     assert_eq!(living_mb(&living), 510);
-    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(180 * MB)), 240 * MB);
-    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(1000 * MB)), 510 * MB);
+    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(180 * MB), None), 240 * MB);
+    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(1000 * MB), None), 510 * MB);
 }
 
 #[test]
@@ -274,7 +271,7 @@ fn sources_have_words() {
 #[test]
 fn only_files_that_were_mapped_all_the_time_are_taken_off_the_peak() {
     let changed = Living { min_file_bytes: 0, max_file_bytes: 150 * MB, ..program(1, 170) };
-    assert_eq!(living_at_most(&[changed], &[], NO_HUGE).together_bytes(Some(10 * MB)), 170 * MB);
+    assert_eq!(living_at_most(&[changed], &[], NO_HUGE).together_bytes(Some(10 * MB), None), 170 * MB);
 }
 
 #[test]
@@ -284,7 +281,7 @@ fn files_of_those_that_ended_are_among_the_mapped_ones_too() {
     let interval = || Interval { ended: vec![worker; 4], living: vec![program(1, 10)], ..quiet() };
     peaks.take(&Interval { mapped_bytes: Some(160 * MB), ..interval() });
     assert_eq!(upper_mb(&peaks, None), Some((10 + 4 * 20 + 160, UpperSource::Marks)));
-    assert_eq!(Parts::of(5, 9), Parts { own_bytes: 0, file_bytes: 5, anon_bytes: 5 });
+    assert_eq!(Parts::of(5, 9), Parts { own_bytes: 0, file_bytes: 5, around_bytes: 0, anon_bytes: 5 });
 }
 
 #[test]
@@ -443,8 +440,9 @@ fn without_a_mark_faults_bound_the_living() {
     assert_eq!(upper(NO_HUGE, None), Some((171, UpperSource::Marks)));
     assert_eq!(upper(NO_HUGE, Some(10 * MB)), Some((30, UpperSource::FilesOnce)));
     assert_eq!(upper(Huge::UNKNOWN, Some(10 * MB)), None, "one fault may have mapped anything");
-    assert_eq!(living.as_loose(NO_HUGE), None, "a MiB above what was seen");
-    let loose = Living { faults_since: 1600, ..living }.as_loose(NO_HUGE).and_then(|ended| ended.at_most);
+    assert_eq!(living.as_loose(NO_HUGE, false), None, "a MiB above what was seen");
+    let loose =
+        Living { faults_since: 1600, ..living }.as_loose(NO_HUGE, false).and_then(|ended| ended.at_most);
     assert_eq!(loose.map(|most| (most.own_bytes / MB, most.anon_bytes / MB)), Some((270, 26)));
 }
 

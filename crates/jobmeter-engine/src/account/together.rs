@@ -42,7 +42,7 @@ impl Alive {
             }
             Some(most) if process.is_loose => {
                 self.loose = moved(self.loose, 1);
-                let bytes = most.together_bytes(None);
+                let bytes = most.alone_bytes();
                 self.loose_bytes = moved(self.loose_bytes, bytes);
                 let beyond_bytes = if process.is_bound_by_window() { 0 } else { bytes };
                 self.loose_beyond_window_bytes = moved(self.loose_beyond_window_bytes, beyond_bytes);

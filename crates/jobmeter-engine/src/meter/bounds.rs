@@ -292,7 +292,7 @@ impl Meter {
             let page_bytes = self.tree.scale.page_bytes;
             let now = if is_told { None } else { self.bounds.vmstat.pages() };
             let huge = self.bounds.pages_since_tick(now, page_bytes).huge;
-            let at_most = readings.at_most(huge).map(|most| most.own_bytes + most.file_bytes);
+            let at_most = readings.at_most(huge).map(|most| most.alone_bytes());
             // Of a program that was never read only `wait` tells: its mark outlives an exec.
             let are_all_read = self.witnesses.follower.as_ref().is_none_or(|follower| {
                 let programs = follower.main_programs.filter(|_| follower.is_complete());

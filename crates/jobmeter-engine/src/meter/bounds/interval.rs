@@ -255,7 +255,7 @@ impl Meter {
             let readings = process.last_readings(None, Some(process.stat.faults()), None, parent);
             interval.push_growing(self.newborn_at_ns(pid), is_main, readings);
         } else if let Some(living) = living {
-            match (living.as_loose(interval.huge), self.newborn_at_ns(pid)) {
+            match (living.as_loose(interval.huge, interval.files_bytes.is_some()), self.newborn_at_ns(pid)) {
                 (Some(loose), None) => interval.ended.push(loose),
                 (Some(loose), Some(fork_ns)) => {
                     interval.ended.push(Ended { fork_ns, grows_since_ns: fork_ns, ..loose });
@@ -331,7 +331,7 @@ impl Interval {
         let at_most = readings.at_most(self.huge);
         // A final mark bounds all but what it held as another program.
         let mark_bytes = readings.final_mark_bytes.unwrap_or(readings.read_mark_bytes);
-        let is_loose = |most: Parts| is_loose(most.together_bytes(None), mark_bytes);
+        let is_loose = |most: Parts| is_loose(most, mark_bytes, self.files_bytes.is_some());
         if at_most.is_none() {
             self.ended_before_bytes += readings.before_bytes(self.huge);
             self.ended_before_anon_bytes += readings.before_anon_bytes();
