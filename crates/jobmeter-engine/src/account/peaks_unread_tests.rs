@@ -184,3 +184,26 @@ fn what_the_machine_counted_around_their_lives_bounds_those_that_ended_unread() 
     let early = Interval { ended: vec![unread(4, 20, None)], machine_faults: None, ..interval() };
     assert_eq!(of(early, holed), None);
 }
+
+/// A shell that becomes the program that it was asked for: what it had mapped of files, all that do so have mapped together.
+#[test]
+fn what_programs_mapped_before_an_exec_counts_once_where_files_are_known() {
+    let no_huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
+    let before_exec = Some(BeforeExec { read_bytes: 0, faults: 256, copy_ns: None });
+    let execed = |pid| Living { before_exec, max_anon_bytes: 3 * MB, faults_since: 256, ..program(pid, 3) };
+    let loose = |living: Living, are_files_known| {
+        let ended = living.as_loose(no_huge, are_files_known);
+        ended.and_then(|ended| ended.at_most).map(|most| most.alone_bytes() / MB)
+    };
+    assert_eq!((loose(execed(1), false), loose(execed(1), true)), (Some(3 + 15), None), "64 KiB a fault");
+    let copy = before_exec.map(|before| BeforeExec { copy_ns: Some(1), ..before });
+    assert_eq!(loose(Living { before_exec: copy, ..execed(1) }, false), None, "it maps no files");
+    let upper = |files_mb: u64| {
+        let mut peaks = Peaks::default();
+        let living = vec![execed(1), execed(2)];
+        peaks.take(&Interval { living, files_bytes: Some(files_mb * MB), ..quiet() });
+        upper_mb(&peaks, None)
+    };
+    assert_eq!(upper(10), Some((3 + 3 + 10, UpperSource::Marks)));
+    assert_eq!(upper(900), Some((3 + 3 + 30, UpperSource::Marks)));
+}
