@@ -35,7 +35,7 @@ pub(crate) struct BeforeExec {
     pub read_bytes: u64,
     /// Its page faults afterwards, of which each can have added a page; a program's also a piece of a file.
     pub faults: u64,
-    /// How long it was a forked copy, where it was nothing else before the present program. A copy maps no files besides those of its
+    /// How long it was a forked copy at most, where it was nothing else before the present program; the maximum where nobody knows. A copy maps no files besides those of its
     /// parent.
     pub copy_ns: Option<u64>,
 }

@@ -322,6 +322,7 @@ impl Interval {
 
     /// One that lives on, and was born at `born_ns` if it is younger than the full tick before.
     fn push_growing(&mut self, born_ns: Option<u64>, is_main: bool, readings: LastReadings) {
+        // 0 stands for unknown in both times: it then counts in all of the interval, and no window bounds it.
         let born_ns = born_ns.unwrap_or(0);
         self.push_ended(born_ns, u64::MAX, is_main, readings);
         self.ended.iter_mut().next_back().into_iter().for_each(|ended| ended.grows_since_ns = born_ns);

@@ -20,6 +20,7 @@ pub(super) struct Exec {
     /// The most that it had at the last full tick and was seen to hold since; of a forked copy what it had changed by that tick, for the
     /// rest was its parent's.
     read_bytes: u64,
+    /// Nothing but a forked copy.
     was_copy: bool,
 }
 
