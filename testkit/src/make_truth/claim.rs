@@ -61,7 +61,13 @@ impl Claim {
             "exact" => self.upper.or(self.value),
             _ => self.upper,
         };
-        truth.low.filter(|low| *low > 0.0).and_then(|low| Some(upper? / low))
+        self.certain(truth).filter(|certain| *certain > 0.0).and_then(|certain| Some(upper? / certain))
+    }
+
+    /// The least that the truth can be: a witness that looks from time to time misses peaks of milliseconds, of which the meter may have
+    /// seen more. What the meter calls certain is judged by itself: where it is above the truth, it is a false claim.
+    pub(crate) fn certain(&self, truth: &Span) -> Option<f64> {
+        truth.low.map(|low| low.max(self.lower.unwrap_or_default()))
     }
 }
 
@@ -100,5 +106,6 @@ mod tests {
         let truth = Span::new(100.0, None, "witness");
         assert_eq!(claim("sampled", 50.0, None, Some(150.0)).width(&truth), Some(1.5));
         assert_eq!(claim("sampled", 50.0, None, None).width(&truth), None);
+        assert_eq!(claim("sampled", 120.0, Some(120.0), Some(150.0)).width(&truth), Some(1.25));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn memory(row: &Row, mode: Mode, wall_ns: f64) -> Option<String> {
         }
         Some(_) => {}
     }
-    let sampled = row.claim.value? / row.truth.low?;
+    let sampled = row.claim.value? / row.claim.certain(&row.truth)?;
     let is_low = sampled < LEAST_SAMPLED && wall_ns > LONG_NS && !mode.every_second;
     is_low.then(|| format!("sampled {sampled:.2} of the truth, wanted {LEAST_SAMPLED}"))
 }

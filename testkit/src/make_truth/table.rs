@@ -113,7 +113,7 @@ impl Table {
             peaks.filter_map(|entry| Some((entry.row.claim.width(&entry.row.truth)?, entry))).collect();
         widths.sort_by(|one, two| one.0.total_cmp(&two.0));
         let all = median_and_worst(&widths);
-        widths.retain(|(_, entry)| entry.row.truth.low >= Some(NOT_TINY_BYTES));
+        widths.retain(|(_, entry)| entry.row.claim.certain(&entry.row.truth) >= Some(NOT_TINY_BYTES));
         let larger = median_and_worst(&widths);
         let who = if as_user { "an ordinary user" } else { "root" };
         match all.zip(larger) {
@@ -137,11 +137,12 @@ fn median_and_worst(widths: &[(f64, &Entry)]) -> Option<String> {
 
 /// The peak of memory in a few words: sampled value and upper bound over the truth.
 pub(crate) fn peak(row: &Row) -> String {
-    let ratio = |ours: Option<f64>| match (ours, row.truth.low) {
+    let certain = row.claim.certain(&row.truth);
+    let ratio = |ours: Option<f64>| match (ours, certain) {
         (Some(ours), Some(low)) if low > 0.0 => format!("{:.2}", ours / low),
         _ => "?".to_owned(),
     };
-    let truth = number(&row.figure, row.truth.low);
+    let truth = number(&row.figure, certain);
     format!(", peak {truth}, sampled {}, upper {}", ratio(row.claim.value), ratio(row.claim.upper))
 }
 

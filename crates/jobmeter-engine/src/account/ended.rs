@@ -24,12 +24,16 @@ pub(crate) struct LastReadings {
     pub copy: Option<CopyReadings>,
     /// The same by its last reading alone: what it had changed by then, and what its parent has changed by now.
     pub read_copy_bytes: Option<u64>,
+    /// Its mark when it was last read as a copy, where the kernel told it: it had no more from its parent.
+    pub inherited_mark_bytes: Option<u64>,
     /// Where it has become another program since it was last read.
     pub before_exec: Option<BeforeExec>,
+    /// The last full tick could not see its memory, huge pages among it.
+    pub was_hidden: bool,
 }
 
 /// A process that execs leaves its memory and its high-water mark behind: the final mark does not tell of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct BeforeExec {
     /// The most that it held up to its last reading.
     pub read_bytes: u64,
@@ -38,6 +42,24 @@ pub(crate) struct BeforeExec {
     /// How long it was a forked copy at most, where it was nothing else before the present program; the maximum where nobody knows. A copy maps no files besides those of its
     /// parent.
     pub copy_ns: Option<u64>,
+    /// What the present program has, at least: the faults for it came after the exec, or as it took up its arguments.
+    pub present: Present,
+}
+
+/// Memory of a program, as far as it is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Present {
+    pub anon_bytes: u64,
+    pub file_bytes: u64,
+}
+
+impl Present {
+    /// The least of page faults in which it can have come, besides huge pages.
+    fn least_faults(&self, huge_bytes: u64) -> u64 {
+        let small = |bytes: u64| bytes.saturating_sub(huge_bytes);
+        small(self.anon_bytes) / anon_by_faults_bytes(1)
+            + small(self.file_bytes) / mapped_by_faults_bytes(1, 0)
+    }
 }
 
 /// Huge pages are not cleared faster than this.
@@ -47,10 +69,13 @@ impl BeforeExec {
     /// A page for each fault is its own, the rest of what a fault can have mapped is of files. `huge_bytes` is what the machine gave out in
     /// huge pages meanwhile.
     pub(crate) fn at_most(&self, huge_bytes: u64) -> Parts {
-        let pages_bytes = anon_by_faults_bytes(self.faults);
+        // More than all of them: it came in another way.
+        let present = Some(self.present.least_faults(huge_bytes)).filter(|present| *present <= self.faults);
+        let faults = self.faults - present.unwrap_or(0);
+        let pages_bytes = anon_by_faults_bytes(faults);
         let (huge_bytes, around_bytes) = match self.copy_ns {
             Some(copy_ns) => (huge_bytes.min(copy_ns.saturating_mul(HUGE_BYTES_PER_NS)), 0),
-            None => (huge_bytes, mapped_by_faults_bytes(self.faults, 0).saturating_sub(pages_bytes)),
+            None => (huge_bytes, mapped_by_faults_bytes(faults, 0).saturating_sub(pages_bytes)),
         };
         let own_bytes = self.read_bytes.saturating_add(pages_bytes).saturating_add(huge_bytes);
         Parts { around_bytes, ..Parts::of(own_bytes, 0) }
@@ -92,7 +117,8 @@ impl LastReadings {
 
     /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
     pub(crate) fn inherited_bytes(&self) -> u64 {
-        if self.is_copy() { self.final_mark_bytes.unwrap_or(self.read_mark_bytes) } else { 0 }
+        let mark_bytes = self.inherited_mark_bytes.or(self.final_mark_bytes);
+        if self.is_copy() { mark_bytes.unwrap_or(self.read_mark_bytes) } else { 0 }
     }
 
     /// What it held when it was last read, besides what is its parent's.
@@ -183,7 +209,12 @@ mod tests {
 
     #[test]
     fn what_it_held_before_an_exec_is_not_in_its_final_mark() {
-        let before_exec = Some(BeforeExec { read_bytes: 1_000_000, faults: 500, copy_ns: Some(9) });
+        let before_exec = Some(BeforeExec {
+            read_bytes: 1_000_000,
+            faults: 500,
+            copy_ns: Some(9),
+            ..BeforeExec::default()
+        });
         let read = LastReadings { final_mark_bytes: Some(1_500_000), before_exec, ..LastReadings::default() };
         assert_eq!(read.at_most(NO_HUGE), Some(Parts::of(1_000_000 + 500 * 4096, 0)));
         let larger = LastReadings { final_mark_bytes: Some(9_000_000), ..read };
@@ -198,6 +229,21 @@ mod tests {
         assert_eq!(most(None), Some((own_bytes + 60_000_000, 500 * 15 * 4096)));
         assert_eq!(most(Some(300_000)), Some((own_bytes + 300_000 * HUGE_BYTES_PER_NS, 0)));
         assert_eq!(most(Some(u64::MAX)), Some((own_bytes + 60_000_000, 0)));
+    }
+
+    /// A compiler was read 20 ms after its exec: all of its faults were held against the shell that it had been.
+    #[test]
+    fn faults_of_the_present_program_are_none_of_the_one_before() {
+        let present = Present { anon_bytes: 300 * 4096, file_bytes: 190 * 65_536 };
+        let before_exec = BeforeExec { faults: 500, present, ..BeforeExec::default() };
+        let most = |before: BeforeExec, huge_bytes| {
+            let most = before.at_most(huge_bytes);
+            (most.own_bytes, most.around_bytes)
+        };
+        assert_eq!(most(before_exec, 0), (10 * 4096, 10 * 15 * 4096));
+        assert_eq!(most(before_exec, 200 * 4096), ((223 + 200) * 4096, 223 * 15 * 4096), "in huge pages");
+        let too_few = BeforeExec { faults: 489, ..before_exec };
+        assert_eq!(most(too_few, 0), (489 * 4096, 489 * 15 * 4096), "somebody else has put pages into it");
     }
 
     #[test]
@@ -224,6 +270,13 @@ mod tests {
     fn a_copy_that_ended_unread_held_what_it_had_changed_before() {
         let read = LastReadings { read_mark_bytes: 500_000, ..LastReadings::default() };
         assert_eq!((read.before_bytes(NO_HUGE), read.inherited_bytes()), (500_000, 0));
+        let became = LastReadings {
+            final_mark_bytes: Some(27_000_000),
+            inherited_mark_bytes: Some(400_000),
+            read_copy_bytes: Some(0),
+            ..read
+        };
+        assert_eq!(became.inherited_bytes(), 400_000, "the final mark is that of the program that it became");
         let copy = LastReadings { read_copy_bytes: Some(40_960), ..read };
         assert_eq!((copy.before_bytes(NO_HUGE), copy.inherited_bytes()), (40_960, 500_000));
         let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 10 };

@@ -88,12 +88,16 @@ pub(crate) fn anon_by_faults_bytes(faults: u64) -> u64 {
 pub(crate) struct WhileRead {
     pub faults: u64,
     pub huge_bytes: u64,
+    /// How far the marks of all of them are above what was read, where they were asked.
+    pub by_marks_bytes: Option<u64>,
 }
 
 impl WhileRead {
-    /// Memory of any kind.
-    pub(crate) fn mapped_bytes(&self) -> u64 {
-        mapped_by_faults_bytes(self.faults, self.huge_bytes)
+    /// Memory of any kind; `files_bytes` is what the job has mapped of files, where that is known.
+    pub(crate) fn mapped_bytes(&self, files_bytes: Option<u64>) -> u64 {
+        let by_files_bytes = files_bytes.map_or(u64::MAX, |bytes| bytes.saturating_add(self.anon_bytes()));
+        let by_faults_bytes = mapped_by_faults_bytes(self.faults, self.huge_bytes);
+        by_faults_bytes.min(by_files_bytes).min(self.by_marks_bytes.unwrap_or(u64::MAX))
     }
 
     /// Anonymous memory.

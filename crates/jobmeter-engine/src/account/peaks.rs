@@ -33,6 +33,8 @@ pub(crate) struct Living {
     /// The least and the most that ticks have seen of its files and shared memory since then.
     pub min_file_bytes: u64,
     pub max_file_bytes: u64,
+    /// The same now.
+    pub file_bytes: u64,
     /// The kernel's high-water mark, read at this tick or unchanged since it was read.
     pub mark_bytes: u64,
     /// What it held since the full tick before as another program, of which the mark does not tell.
@@ -50,7 +52,8 @@ impl Living {
     pub(crate) fn at_most(&self, huge: Huge) -> Parts {
         let rss_bytes = self.rss_at_most_bytes(huge);
         if !self.is_copy {
-            return self.with_before_exec(Parts::of(rss_bytes, self.min_file_bytes), huge);
+            let file_bytes = self.file_bytes_in(rss_bytes, huge);
+            return self.with_before_exec(Parts::of(rss_bytes, file_bytes), huge);
         }
         let changed_bytes = self
             .changed_bytes
@@ -59,6 +62,13 @@ impl Living {
         let own_bytes = changed_bytes.min(rss_bytes.saturating_sub(self.min_file_bytes));
         let anon_bytes = self.changed_bytes.min(rss_bytes);
         Parts { own_bytes, file_bytes: self.max_file_bytes.min(rss_bytes), around_bytes: 0, anon_bytes }
+    }
+
+    /// How much of `rss_bytes` is of files and shared memory: as much as it has mapped now, if all of its anonymous memory at its most
+    /// has room beside it. It had no more than both together at any time.
+    fn file_bytes_in(&self, rss_bytes: u64, huge: Huge) -> u64 {
+        let anon_bytes = self.anon_at_most_bytes().saturating_add(huge.since_tick_bytes);
+        self.min_file_bytes.max(self.file_bytes.min(rss_bytes.saturating_sub(anon_bytes)))
     }
 
     /// All that it can have had in memory as the program that it is.
@@ -113,6 +123,8 @@ pub(crate) struct Ended {
     pub is_loose: bool,
     /// The most that a forked copy can have from its parent besides, which counts with the parent.
     pub inherited_bytes: u64,
+    /// The last full tick could not see its memory.
+    pub was_hidden: bool,
     /// Where nothing bounds it: anonymous memory that it had when it was last read, and a page for each fault that is known to be its own,
     /// until `end_ns`.
     pub unread_anon_bytes: u64,
@@ -136,7 +148,7 @@ impl Ended {
 
     /// Huge pages that it got since its birth are in no bound of its own.
     pub(crate) fn may_hold_unread_huge(&self) -> bool {
-        self.at_most.is_none() || self.inherited_bytes > 0
+        self.at_most.is_none() || self.inherited_bytes > 0 || self.was_hidden
     }
 
     pub(crate) fn at_unknown_times(at_most: Option<Parts>) -> Ended {
@@ -146,6 +158,7 @@ impl Ended {
             at_most,
             is_loose: false,
             inherited_bytes: 0,
+            was_hidden: false,
             unread_anon_bytes: 0,
             read_bytes: 0,
             grows_since_ns: 0,
@@ -235,7 +248,7 @@ impl Interval {
             let bounded_bytes = parts
                 .together_bytes(None, self.files_bytes)
                 .saturating_add(alive.loose_beyond_window_bytes)
-                .saturating_add(self.while_read.mapped_bytes());
+                .saturating_add(self.while_read.mapped_bytes(self.files_bytes));
             let anon_total_bytes = parts.anon_bytes.saturating_add(self.while_read.anon_bytes());
             Moment {
                 loose: alive.loose,
@@ -243,7 +256,7 @@ impl Interval {
                 with_files: Amounts {
                     certain_bytes: parts
                         .together_bytes(self.mapped_bytes, self.files_bytes)
-                        .saturating_add(self.while_read.mapped_bytes()),
+                        .saturating_add(self.while_read.mapped_bytes(self.files_bytes)),
                     loose_bytes: alive.loose_bytes,
                     loose_main_bytes: alive.loose_main.alone_bytes(),
                     by_faults_bytes: plus(mapped_bytes, self.ended_before_bytes),

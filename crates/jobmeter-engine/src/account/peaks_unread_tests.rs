@@ -117,9 +117,11 @@ fn what_was_read_early_may_have_grown_while_the_rest_was_read() {
         upper_mb(&peaks, None).map(|(mb, _)| mb)
     };
     assert_eq!(upper(None, WhileRead::default()), Some(30));
-    let grown = WhileRead { faults: 256, huge_bytes: 4 * MB };
+    let grown = WhileRead { faults: 256, huge_bytes: 4 * MB, by_marks_bytes: None };
     assert_eq!(upper(None, grown), Some(30 + 16 + 4), "64 KiB each where it may be files");
     assert_eq!(upper(Some(0), grown), Some(30 + 1 + 4), "a page each where files are known");
+    let marked = WhileRead { by_marks_bytes: Some(3 * MB), ..grown };
+    assert_eq!(upper(None, marked), Some(30 + 3), "no mark is further above what was read");
 }
 
 /// Pairs of children whose accounts are discarded, one after the other: what the machine gave out to the first pair was free before the second
@@ -189,7 +191,7 @@ fn what_the_machine_counted_around_their_lives_bounds_those_that_ended_unread() 
 #[test]
 fn what_programs_mapped_before_an_exec_counts_once_where_files_are_known() {
     let no_huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
-    let before_exec = Some(BeforeExec { read_bytes: 0, faults: 256, copy_ns: None });
+    let before_exec = Some(BeforeExec { faults: 256, ..BeforeExec::default() });
     let execed = |pid| Living { before_exec, max_anon_bytes: 3 * MB, faults_since: 256, ..program(pid, 3) };
     let loose = |living: Living, are_files_known| {
         let ended = living.as_loose(no_huge, are_files_known);

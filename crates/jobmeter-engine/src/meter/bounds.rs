@@ -86,6 +86,8 @@ pub(crate) struct Bounds {
     /// Some member has run since the last full tick.
     pub has_run: bool,
     departed: DepartedList,
+    /// Processes that the present full tick found without memory, and of which it was known before it was over that they had ended.
+    ended_hidden: Vec<i32>,
     /// Parents of copies that no tick has seen and that ended since the last full tick, and until when they count.
     unseen_parents: HashMap<i32, u64>,
     exit_records: Option<ExitRecords>,
@@ -371,6 +373,9 @@ impl Meter {
         let tree = &self.tree;
         self.bounds.forget_old_records(|pid| tree.get(pid).is_some());
         self.tree.processes.iter_mut().for_each(Process::begin_interval);
+        for pid in self.bounds.ended_hidden.drain(..) {
+            self.tree.get_mut(pid).into_iter().for_each(|(process, _)| process.bound_end());
+        }
         self.bounds.bounded_at_ns = now_ns;
         self.bounds.history.end();
     }

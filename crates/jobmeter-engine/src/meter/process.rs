@@ -11,6 +11,7 @@ mod threads;
 
 pub use children::{read_children_of, read_thread_children};
 
+use crate::account::ended::Present;
 use crate::account::reading::WaitedAtTicks;
 use crate::linux::proc::root::ProcRoot;
 use crate::linux::proc::{io, smaps, stat, statm, status};
@@ -96,6 +97,8 @@ pub struct Process {
     pub rss_bytes: u64,
     /// File-backed and shared-memory part of `rss_bytes`.
     pub rss_file_bytes: u64,
+    /// The same at the reading before.
+    read_before: Present,
     /// Between vfork and exec it runs in its parent's address space: none of that memory is its own.
     borrows_memory: bool,
     /// Anonymous memory when first seen: what a forked copy shares with its parent.
@@ -221,6 +224,7 @@ impl Process {
             cpu_ns: 0,
             rss_bytes: 0,
             rss_file_bytes: 0,
+            read_before: Present::default(),
             borrows_memory: !is_main && stat.is_forked_copy() && sys::share_memory(pid, stat.parent_pid),
             anon_at_birth_bytes: 0,
             parent_faults_at_birth: 0,

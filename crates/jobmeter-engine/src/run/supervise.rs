@@ -52,6 +52,8 @@ pub struct Supervisor<'job> {
     wants_warm_up: bool,
     /// `None` once they have been opened.
     exit_records_due_ns: Option<u64>,
+    /// When events are next asked for a family of processes, until what they map is followed.
+    family_due_ns: Option<u64>,
     has_settled: bool,
     is_late: bool,
     timeout: TimeoutState,
@@ -146,6 +148,7 @@ impl<'job> Supervisor<'job> {
             warm_up: None,
             wants_warm_up: true,
             exit_records_due_ns: Some(started_ns + EXIT_RECORDS_AFTER_NS),
+            family_due_ns: Some(started_ns + ticks::FOLLOWED_AFTER_NS),
             has_settled: false,
             is_late: false,
             timeout: TimeoutState::Waiting,
@@ -221,7 +224,8 @@ impl<'job> Supervisor<'job> {
             .min(self.meter.exits_due_ns())
             .min(self.meter.containers_due_ns())
             .min(self.warm_up.as_ref().map_or(u64::MAX, WarmUp::ask_at_ns))
-            .min(self.exit_records_due_ns.unwrap_or(u64::MAX));
+            .min(self.exit_records_due_ns.unwrap_or(u64::MAX))
+            .min(self.family_due_ns.unwrap_or(u64::MAX));
         let fds =
             [self.job.signals.as_raw_fd(), marks, exit, self.meter.events_fd(), self.meter.container_fd()];
         match sys::wait_readable(fds, Some(until_ns)) {

@@ -367,7 +367,7 @@ impl Meter {
         let waiting_faults = follower.ring.waiting_faults(pid);
         let has_forked = follower.ring.has_waiting_fork_by(pid);
         let is_complete = follower.is_complete();
-        let copy_ns = follower.was_copy_for_ns(pid);
+        let copy_ns = follower.told_exec(pid).copy_ns;
         let Some(mut life) = follower.lives.let_go(pid, now_ns) else { return CopyLife::default() };
         life.counted_faults += waiting_faults;
         if is_main {

@@ -48,7 +48,7 @@ impl Meter {
             }
             let newborn_bytes = fork_ns.filter(|fork_ns| *fork_ns > from_ns).map(|_| 0);
             let anon_bytes = process.anon_at_full_bytes().or(newborn_bytes)?;
-            if process.hid_memory() {
+            if process.hid_memory() && huge.anon_since_start_bytes > 0 {
                 return None;
             }
             let until_ns = match fork_ns {

@@ -4,7 +4,7 @@ use super::departed::of_pid;
 use super::parents::CopyLife;
 use super::unread::LateMark;
 use super::{HUGE_PAGE_BYTES, MachinePages};
-use crate::account::ended::LastReadings;
+use crate::account::ended::{BeforeExec, LastReadings};
 use crate::account::growth::Growth;
 use crate::account::parts::{Parts, WhileRead, anon_by_faults_bytes, is_loose};
 use crate::account::peaks::{Ended, Interval, Living};
@@ -30,7 +30,7 @@ impl Meter {
     /// From when to when a member counts that has ended.
     fn counted_from_to_ns(&self, process: &Process) -> (u64, u64) {
         let (pid, follower) = (process.id.pid, self.witnesses.follower.as_ref());
-        let end_ns = follower.and_then(|follower| follower.end_of_leaf_ns(pid)).filter(|_| process.is_final);
+        let end_ns = follower.and_then(|follower| follower.end_of_leaf_ns(pid));
         (self.newborn_at_ns(pid).unwrap_or(0), end_ns.unwrap_or(u64::MAX))
     }
 
@@ -124,15 +124,22 @@ impl Meter {
         };
         // Before anybody is counted: parents that ended count as long as their copies.
         let mut follower = self.witnesses.follower.as_mut();
-        let mut copy_ns = |process: &Process| {
+        let mut told_exec = |process: &Process| {
             let follower = follower.as_mut().filter(|_| process.has_execed())?;
-            follower.was_copy_for_ns(process.id.pid)
+            Some(follower.told_exec(process.id.pid))
         };
         let members = self.tree.processes.iter();
         let mut living: Vec<Option<Living>> = members
             .map(|process| {
-                let living = process.living(now_ns, copy_ns(process));
-                living.filter(|_| !process.has_given_memory_back())
+                let told = told_exec(process).unwrap_or_default();
+                let mut living =
+                    process.living(now_ns, told.copy_ns).filter(|_| !process.has_given_memory_back())?;
+                // Whatever this tick has read of it is of the program that it became before.
+                let present = process.present(now_ns).filter(|_| told.last_ns.is_some_and(|ns| ns <= now_ns));
+                living.before_exec = living
+                    .before_exec
+                    .map(|before| BeforeExec { present: present.unwrap_or_default(), ..before });
+                Some(living)
             })
             .collect();
         let known_faults = self.faults_of_living(&living);
@@ -250,9 +257,12 @@ impl Meter {
             interval.push_ended(fork_ns, end_ns, is_main, readings);
         } else if process.has_begun_to_hide_memory() {
             // What its page faults up to now allow; others may follow.
+            let late = late_marks.iter().find(|(late, _)| *late == pid).map(|(_, mark)| mark.stat);
+            let read_faults = process.stat.faults();
+            let (faults, has_ended) = self.faults_of_hiding(pid, late).unwrap_or((read_faults, false));
+            self.bounds.ended_hidden.extend(has_ended.then_some(pid));
             let parent = self.counts_with_copy(forked_by, copy, passed);
-            let process = &self.tree.processes[at];
-            let readings = process.last_readings(None, Some(process.stat.faults()), None, parent);
+            let readings = self.tree.processes[at].last_readings(None, Some(faults), None, parent);
             interval.push_growing(self.newborn_at_ns(pid), is_main, readings);
         } else if let Some(living) = living {
             match (living.as_loose(interval.huge, interval.files_bytes.is_some()), self.newborn_at_ns(pid)) {
@@ -267,22 +277,28 @@ impl Meter {
                 }
                 (None, None) => interval.living.push(living),
             }
-        } else if let Some((_, mark)) = late_marks.iter().find(|(late, _)| *late == pid) {
-            let parent = self.counts_with_copy(forked_by, copy, passed);
-            let mut readings = mark.of(&self.tree.processes[at], parent);
-            self.end_copy(pid, &mut readings);
+        } else if let Some(readings) = self.late_readings(at, late_marks, copy, passed) {
             interval.push_growing(self.newborn_at_ns(pid), is_main, readings);
         } else {
-            // Its faults are not among those of the ended.
-            let fork_ns = self.newborn_at_ns(pid).unwrap_or(0);
-            interval.machine_faults = None;
-            if is_main {
-                interval.ended.push(Ended { is_main, fork_ns, ..Ended::at_unknown_times(None) });
-                interval.ended_faults = None;
-            } else {
-                interval.ended.push(Ended::as_the_largest(fork_ns));
-            }
+            interval.push_unread(self.newborn_at_ns(pid), is_main);
         }
+    }
+
+    /// What was read of a process when its turn in the tick was over.
+    fn late_readings(
+        &mut self,
+        at: usize,
+        late_marks: &[(i32, LateMark)],
+        copy: CopyLife,
+        passed: &[Passed],
+    ) -> Option<LastReadings> {
+        let process = &self.tree.processes[at];
+        let (_, mark) = late_marks.iter().find(|(late, _)| *late == process.id.pid)?;
+        let parent = self.counts_with_copy(process.forked_by(), copy, passed);
+        let process = &self.tree.processes[at];
+        let (pid, mut readings) = (process.id.pid, mark.of(process, parent));
+        self.end_copy(pid, &mut readings);
+        Some(readings)
     }
 }
 
@@ -322,10 +338,25 @@ impl Interval {
 
     /// One that lives on, and was born at `born_ns` if it is younger than the full tick before.
     fn push_growing(&mut self, born_ns: Option<u64>, is_main: bool, readings: LastReadings) {
+        if readings.at_most(self.huge).is_none() {
+            return self.push_unread(born_ns, is_main);
+        }
         // 0 stands for unknown in both times: it then counts in all of the interval, and no window bounds it.
         let born_ns = born_ns.unwrap_or(0);
         self.push_ended(born_ns, u64::MAX, is_main, readings);
         self.ended.iter_mut().next_back().into_iter().for_each(|ended| ended.grows_since_ns = born_ns);
+    }
+
+    /// The same where nothing bounds it. Its page faults are not among those of the ended.
+    fn push_unread(&mut self, born_ns: Option<u64>, is_main: bool) {
+        let fork_ns = born_ns.unwrap_or(0);
+        self.machine_faults = None;
+        if is_main {
+            self.ended.push(Ended { is_main, fork_ns, ..Ended::at_unknown_times(None) });
+            self.ended_faults = None;
+        } else {
+            self.ended.push(Ended::as_the_largest(fork_ns));
+        }
     }
 
     fn push_ended(&mut self, fork_ns: u64, end_ns: u64, is_main: bool, readings: LastReadings) {
@@ -339,7 +370,8 @@ impl Interval {
         }
         let is_loose = at_most.is_some_and(is_loose);
         let inherited_bytes = readings.inherited_bytes();
+        let was_hidden = readings.was_hidden;
         let unread = Ended::at_unknown_times(at_most);
-        self.ended.push(Ended { fork_ns, end_ns, is_loose, inherited_bytes, is_main, ..unread });
+        self.ended.push(Ended { fork_ns, end_ns, is_loose, inherited_bytes, was_hidden, is_main, ..unread });
     }
 }

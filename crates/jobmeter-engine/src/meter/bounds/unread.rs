@@ -19,7 +19,8 @@ const SHORTEST_FAULT_NS: u64 = 250;
 /// The mark of a living process, read when its turn in the tick was over.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LateMark {
-    pub bytes: u64,
+    /// `None` where its first thread has ended, with which its files show no memory: its page faults bound it then.
+    pub bytes: Option<u64>,
     /// Read after it.
     pub stat: Stat,
 }
@@ -28,11 +29,13 @@ impl LateMark {
     /// What it tells of a process that was a forked copy when it was last read, or was never read.
     fn alone(&self) -> LastReadings {
         let faults = self.stat.faults();
+        // What a copy had from its parent took no fault of its own.
+        let own_faults = (!self.stat.is_forked_copy()).then_some(faults);
         LastReadings {
-            final_mark_bytes: Some(self.bytes),
-            // What a copy had from its parent took no fault of its own.
-            faults_since_full: (!self.stat.is_forked_copy()).then_some(faults),
-            before_exec: Some(BeforeExec { read_bytes: 0, faults, copy_ns: Some(u64::MAX) }),
+            final_mark_bytes: self.bytes,
+            faults_after: own_faults,
+            faults_since_full: own_faults,
+            before_exec: Some(BeforeExec { faults, copy_ns: Some(u64::MAX), ..BeforeExec::default() }),
             ..LastReadings::default()
         }
     }
@@ -41,7 +44,7 @@ impl LateMark {
     pub(super) fn of(&self, process: &Process, parent: Option<ParentFaults>) -> LastReadings {
         match process.stat.is_forked_copy() && !self.stat.is_forked_copy() {
             true => self.alone(),
-            false => process.last_readings(Some(self.bytes), Some(self.stat.faults()), None, parent),
+            false => process.last_readings(self.bytes, Some(self.stat.faults()), None, parent),
         }
     }
 }
@@ -68,10 +71,26 @@ impl Meter {
             .collect()
     }
 
+    /// Page faults by now of a process that has begun to hide its memory, and whether they are all that it will ever have; `late` is its
+    /// `stat` of a moment ago, where it was there still.
+    pub(super) fn faults_of_hiding(&mut self, pid: i32, late: Option<Stat>) -> Option<(u64, bool)> {
+        if let Some(stat) = late {
+            return Some((stat.faults(), stat.state == b'Z' && stat.threads <= 1));
+        }
+        self.bounds.collect_exit_records();
+        let record = self.bounds.exit_marks.get(&pid)?.record;
+        // Of one that lives there may be records of threads that have ended.
+        self.tree
+            .proc
+            .stat(pid, &mut self.tree.buffer)
+            .is_none()
+            .then_some((record.faults + FAULTS_AFTER_RECORD, true))
+    }
+
     fn read_late_mark(&mut self, pid: i32) -> Option<LateMark> {
         let (proc, buffer) = (self.tree.proc, &mut self.tree.buffer);
         let length = proc.read(pid, "status", buffer).ok()?;
-        let bytes = status::parse(&buffer[..length]).peak_rss_bytes?;
+        let bytes = status::parse(&buffer[..length]).peak_rss_bytes;
         Some(LateMark { bytes, stat: proc.stat(pid, buffer)? })
     }
 
@@ -130,9 +149,9 @@ impl Meter {
             // Between its fork and its last program there may have been others. Without a name the mark is that of `wait`,
             // which outlives an exec.
             before_exec: name.filter(|_| !is_copy).map(|_| BeforeExec {
-                read_bytes: 0,
                 faults,
                 copy_ns: life.copy_ns,
+                ..BeforeExec::default()
             }),
             ..LastReadings::default()
         }
@@ -158,7 +177,7 @@ impl Meter {
             return;
         };
         let follower = self.witnesses.follower.as_mut();
-        before.copy_ns = follower.and_then(|follower| follower.was_copy_for_ns(pid));
+        before.copy_ns = follower.and_then(|follower| follower.told_exec(pid).copy_ns);
     }
 
     /// Whether all threads of `pid` have ended.
@@ -169,7 +188,7 @@ impl Meter {
 
     /// What is known of a process that lives and that no tick has read yet.
     fn read_unseen(&mut self, pid: i32) -> Option<LastReadings> {
-        let mut readings = self.read_late_mark(pid)?.alone();
+        let mut readings = self.read_late_mark(pid).filter(|mark| mark.bytes.is_some())?.alone();
         self.end_copy(pid, &mut readings);
         Some(readings)
     }

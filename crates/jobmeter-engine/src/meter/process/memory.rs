@@ -1,6 +1,7 @@
 //! What `statm` says of a process.
 
 use super::{Process, Scale};
+use crate::account::ended::Present;
 use crate::linux::proc::statm;
 use crate::linux::sys;
 use std::os::fd::AsRawFd;
@@ -32,6 +33,8 @@ impl Process {
         if self.borrows_memory {
             return;
         }
+        let anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        self.read_before = Present { anon_bytes, file_bytes: self.rss_file_bytes };
         self.rss_bytes = statm.resident_pages * scale.page_bytes;
         self.rss_file_bytes = statm.shared_pages * scale.page_bytes;
         self.peak_rss_bytes = self.peak_rss_bytes.max(self.rss_bytes);

@@ -2,7 +2,7 @@
 
 use super::super::bounds::parents::ParentFaults;
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
-use crate::account::ended::{BeforeExec, CopyReadings, LastReadings};
+use crate::account::ended::{BeforeExec, CopyReadings, LastReadings, Present};
 use crate::account::parts::{anon_by_faults_bytes, mapped_by_faults_bytes};
 use crate::account::peaks::Living;
 use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
@@ -65,6 +65,17 @@ impl Process {
             read_bytes,
             faults: self.faults_since_full(),
             copy_ns: copy_ns.filter(|_| was_copy),
+            ..BeforeExec::default()
+        })
+    }
+
+    /// What it has as the program that the full tick at `now_ns` has read, at least. Its memory may have been read before its page faults
+    /// and once more after them: the smaller of both took none but those.
+    pub(crate) fn present(&self, now_ns: u64) -> Option<Present> {
+        let anon_bytes = self.rss_bytes.saturating_sub(self.rss_file_bytes);
+        (self.slow_at_ns == now_ns).then(|| Present {
+            anon_bytes: anon_bytes.min(self.read_before.anon_bytes),
+            file_bytes: self.rss_file_bytes.min(self.read_before.file_bytes),
         })
     }
 
@@ -108,6 +119,7 @@ impl Process {
             anon_before_bytes: self.anon_before_bytes(),
             min_file_bytes: self.min_file_bytes,
             max_file_bytes: self.max_file_bytes,
+            file_bytes: self.rss_file_bytes,
             mark_bytes: if self.has_mark { self.peak_rss_bytes } else { u64::MAX },
             before_exec: self.before_exec(copy_ns),
             changed_bytes: self.changed_at_most_bytes(self.stat.faults()),
@@ -128,7 +140,7 @@ impl Process {
     ) -> LastReadings {
         let has_changed = last_name.is_some_and(|name| name != self.stat.name);
         if self.hid_memory {
-            return self.last_readings_of_hidden(mark_bytes.filter(|_| !has_changed));
+            return self.last_readings_of_hidden(mark_bytes.filter(|_| !has_changed), faults);
         }
         let parent = parent.filter(|_| self.stat.is_forked_copy() && !self.is_main);
         let is_copy = parent.is_some();
@@ -148,6 +160,8 @@ impl Process {
                 parent_faults: parent_faults(parent),
                 rss_bytes: self.max_rss_bytes,
             }),
+            inherited_mark_bytes: (is_copy && self.has_mark).then_some(self.peak_rss_bytes),
+            was_hidden: false,
             read_copy_bytes: parent.map(|parent| {
                 self.changed_at_most_bytes(self.stat.faults())
                     .saturating_add(anon_by_faults_bytes(parent_faults(parent)))
@@ -157,6 +171,7 @@ impl Process {
                 read_bytes: self.held_alone_bytes(self.stat.is_forked_copy()),
                 faults: faults.saturating_sub(self.faults_at_full),
                 copy_ns: self.stat.is_forked_copy().then_some(u64::MAX),
+                ..BeforeExec::default()
             }),
             file_bytes: if is_copy {
                 self.max_file_bytes
@@ -166,12 +181,17 @@ impl Process {
         }
     }
 
-    /// Where the last full tick could not see its memory: small pages are bounded by page faults, huge pages and files are not.
-    fn last_readings_of_hidden(&self, mark_bytes: Option<u64>) -> LastReadings {
+    /// Where the last full tick could not see its memory: small pages are bounded by page faults, huge pages and files are not. A forked
+    /// copy has others from its parent.
+    fn last_readings_of_hidden(&self, mark_bytes: Option<u64>, faults: Option<u64>) -> LastReadings {
+        let faults = faults.filter(|_| !self.stat.is_forked_copy());
         LastReadings {
             final_mark_bytes: mark_bytes,
             read_mark_bytes: UNKNOWN_BYTES,
             anon_bytes: self.max_anon_bytes,
+            anon_before_bytes: self.max_anon_bytes,
+            faults_since_full: faults.map(|faults| faults.saturating_sub(self.faults_at_full)),
+            was_hidden: true,
             ..LastReadings::default()
         }
     }
@@ -217,6 +237,11 @@ impl Process {
     /// Its end was bounded when a full tick found it a zombie.
     pub(crate) fn is_end_bounded(&self) -> bool {
         self.is_end_bounded
+    }
+
+    /// The last full tick has bounded its end: all of its threads had ended before it was over.
+    pub(crate) fn bound_end(&mut self) {
+        self.is_end_bounded = true;
     }
 
     /// Reads the page faults of waited-for children anew, and nothing else: the other counters of `stat` must stay in

@@ -2,7 +2,7 @@
 
 use super::Supervisor;
 use crate::linux::perf_warm_up::WarmUp;
-use crate::linux::trim;
+use crate::linux::{sys, trim};
 use crate::run::marks::MarkReceiver;
 use jobmeter_model::WarningKind;
 use jobmeter_model::units::{format_count, format_duration_ns};
@@ -11,7 +11,11 @@ use jobmeter_model::units::{format_count, format_duration_ns};
 const SETTLED_AFTER_NS: u64 = 20_000_000;
 
 /// From here on it is followed what several processes map: the first compilers of a build come soon.
-const FOLLOWED_AFTER_NS: u64 = 3_000_000;
+pub(super) const FOLLOWED_AFTER_NS: u64 = 3_000_000;
+
+/// Ticks are rare in the first moments: between them events alone are asked so often, for so long, whether there are several processes.
+const FAMILY_ASKED_EVERY_NS: u64 = 3_000_000;
+const FAMILY_ASKED_UNTIL_NS: u64 = 30_000_000;
 
 /// Shorter jobs do without an inherited perf clock, keep the memory of the start, and leave pipes of killed meters to others.
 const LATE_AFTER_NS: u64 = 250_000_000;
@@ -27,6 +31,13 @@ impl Supervisor<'_> {
             // Processes that end in the first moments are reaped by us, or their exit code stays unknown.
             meter.open_exit_events();
             self.oom.begin(&self.membership, self.job.spawned.pid);
+        }
+        if self.family_due_ns.is_some_and(|due_ns| sys::monotonic_ns() >= due_ns) {
+            let wants_more = meter.elapsed_ns() < FAMILY_ASKED_UNTIL_NS && meter.may_follow_maps();
+            self.family_due_ns = wants_more.then(|| sys::monotonic_ns() + FAMILY_ASKED_EVERY_NS);
+            if wants_more && meter.is_worth_following() {
+                self.cadence.hasten();
+            }
         }
         if self.wants_warm_up && meter.elapsed_ns() > FOLLOWED_AFTER_NS {
             self.wants_warm_up = false;

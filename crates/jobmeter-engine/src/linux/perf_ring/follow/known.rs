@@ -3,6 +3,15 @@
 use super::Follower;
 use jobmeter_model::summary::Source;
 
+/// What records tell of the programs that a process became.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ToldExec {
+    /// How long it was a forked copy, if it has become a program once since its fork.
+    pub copy_ns: Option<u64>,
+    /// When it last became a program.
+    pub last_ns: Option<u64>,
+}
+
 impl Follower {
     /// Whether the ring had records of every process since the job began.
     pub(crate) fn is_complete(&self) -> bool {
@@ -42,11 +51,13 @@ impl Follower {
         self.lives.get(pid).and_then(|life| life.exec_ns).is_some_and(|exec_ns| exec_ns <= t_ns)
     }
 
-    /// How long a process was a forked copy that has become a program once, by records of which none is missing.
-    pub(crate) fn was_copy_for_ns(&mut self, pid: i32) -> Option<u64> {
+    /// What the records tell of the programs that a process became; nothing where one may be missing.
+    pub(crate) fn told_exec(&mut self, pid: i32) -> ToldExec {
         self.ring.collect();
         let is_told = self.is_complete() && !self.ring.has_waiting_exec_of(pid);
-        self.lives.get(pid).filter(|_| is_told)?.was_copy_for_ns()
+        let life = self.lives.get(pid).filter(|_| is_told);
+        life.map(|life| ToldExec { copy_ns: life.was_copy_for_ns(), last_ns: life.exec_ns })
+            .unwrap_or_default()
     }
 
     /// When a process ended that has not left the tree and has forked nobody, where no record is missing.

@@ -23,6 +23,9 @@ const SHORT_SCRIPT_NS: u64 = 20_000_000;
 /// so fast that their records would not fit into the ring meanwhile.
 const MOST_RECENT_RECORDS: usize = 64;
 
+/// The kernel's own pages that every process maps: no file, and in no record.
+const VDSO_BYTES: u64 = 16 * 1024;
+
 /// Pages of one mapping that are told apart: 64 MiB.
 const MOST_ENTRIES: usize = 16 * 1024;
 
@@ -84,7 +87,7 @@ impl Follower {
         });
         let are_new = std::mem::take(&mut self.maps.are_touches_new);
         let touched = huge_bytes.filter(|_| !are_new).and_then(|huge_bytes| self.ring.touched(huge_bytes));
-        self.lives.take_mapped_bytes(touched)
+        self.lives.take_mapped_bytes(touched).map(|bytes| bytes + VDSO_BYTES)
     }
 
     /// A tick that began at `tick_ns` has read `bytes` of files in the memory of `pid`. More than the records allow means that
@@ -96,7 +99,9 @@ impl Follower {
             return;
         }
         let Some(files) = &self.lives.files else { return };
-        let is_short = |touched| files.bytes_of(pid, touched).is_some_and(|known_bytes| known_bytes < bytes);
+        let is_short = |touched| {
+            files.bytes_of(pid, touched).is_some_and(|known_bytes| known_bytes + VDSO_BYTES < bytes)
+        };
         let touched = huge_bytes.and_then(|huge_bytes| self.ring.touched(huge_bytes));
         let touches_are_short = touched.is_some() && is_short(touched);
         if is_short(None) {
@@ -246,6 +251,19 @@ impl Meter {
     pub(crate) fn may_count_faults(&self) -> bool {
         let follower = self.witnesses.follower.as_ref().filter(|follower| follower.ring.is_fed());
         follower.is_some_and(|follower| follower.ring.may_open_maps() && !follower.ring.has_maps())
+    }
+
+    /// Whether what processes map may be followed at once, and is not yet.
+    pub(crate) fn may_follow_maps(&self) -> bool {
+        let follower = self.witnesses.follower.as_ref();
+        follower.is_some_and(|follower| !follower.ring.is_fed() && !follower.ring.has_maps())
+    }
+
+    /// Whether a tick would begin to follow it, by the events up to now.
+    pub(crate) fn is_worth_following(&mut self) -> bool {
+        self.follow_events(false);
+        let follower = self.witnesses.follower.as_ref();
+        follower.is_some_and(|follower| follower.is_due(self.elapsed_ns(), self.doubts.may_discard))
     }
 
     /// Whether events of the job's own tasks are about to be opened, which count their page faults.
