@@ -44,6 +44,8 @@ pub(crate) struct BeforeExec {
     pub copy_ns: Option<u64>,
     /// What the present program has, at least: the faults for it came after the exec, or as it took up its arguments.
     pub present: Present,
+    /// The most that it had in huge pages, where more is known than what the machine gave out: the rest was of last programs.
+    pub huge_at_most_bytes: Option<u64>,
 }
 
 /// Memory of a program, as far as it is known.
@@ -73,6 +75,7 @@ impl BeforeExec {
         let present = Some(self.present.least_faults(huge_bytes)).filter(|present| *present <= self.faults);
         let faults = self.faults - present.unwrap_or(0);
         let pages_bytes = anon_by_faults_bytes(faults);
+        let huge_bytes = huge_bytes.min(self.huge_at_most_bytes.unwrap_or(u64::MAX));
         let (huge_bytes, around_bytes) = match self.copy_ns {
             Some(copy_ns) => (huge_bytes.min(copy_ns.saturating_mul(HUGE_BYTES_PER_NS)), 0),
             None => (huge_bytes, mapped_by_faults_bytes(faults, 0).saturating_sub(pages_bytes)),
@@ -113,6 +116,13 @@ impl LastReadings {
     pub(crate) fn faults_at_least(&self, after_record: u64) -> u64 {
         let faults = self.faults_since_full.or(self.copy.map(|copy| copy.faults));
         faults.unwrap_or(0).saturating_sub(after_record)
+    }
+
+    /// What a process that no tick has seen had in huge pages at least, as its last program: its mark began with the exec, and its page
+    /// faults cannot have mapped as much otherwise. Counters per CPU may have the mark too high by `lag_bytes`.
+    pub(crate) fn huge_at_least_bytes(&self, lag_bytes: u64) -> u64 {
+        let Some((mark_bytes, before)) = self.final_mark_bytes.zip(self.before_exec) else { return 0 };
+        mark_bytes.saturating_sub(mapped_by_faults_bytes(before.faults, 0)).saturating_sub(lag_bytes)
     }
 
     /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
@@ -229,6 +239,24 @@ mod tests {
         assert_eq!(most(None), Some((own_bytes + 60_000_000, 500 * 15 * 4096)));
         assert_eq!(most(Some(300_000)), Some((own_bytes + 300_000 * HUGE_BYTES_PER_NS, 0)));
         assert_eq!(most(Some(u64::MAX)), Some((own_bytes + 60_000_000, 0)));
+    }
+
+    /// Six programs with 60 MB in huge pages each, and one of them had been a copy for 4 ms, which is time for 175 MB.
+    #[test]
+    fn huge_pages_of_last_programs_are_none_that_others_had_before() {
+        let before_exec = Some(BeforeExec { faults: 100, copy_ns: Some(4_000_000), ..BeforeExec::default() });
+        let read =
+            LastReadings { final_mark_bytes: Some(63_000_000), before_exec, ..LastReadings::default() };
+        assert_eq!(read.huge_at_least_bytes(1_000_000), 62_000_000 - 100 * 65_536);
+        assert_eq!(LastReadings { before_exec: None, ..read }.huge_at_least_bytes(0), 0, "no program");
+        assert_eq!(LastReadings { final_mark_bytes: Some(5), ..read }.huge_at_least_bytes(0), 0);
+        let huge = Huge { since_tick_bytes: 360_000_000, anon_since_start_bytes: 360_000_000 };
+        let own = |huge_at_most_bytes| {
+            let before_exec = before_exec.map(|before| BeforeExec { huge_at_most_bytes, ..before });
+            LastReadings { before_exec, ..read }.at_most(huge).map(|most| most.own_bytes)
+        };
+        assert_eq!(own(None), Some(160_000_000 + 100 * 4096));
+        assert_eq!(own(Some(10_000_000)), Some(63_000_000));
     }
 
     /// A compiler was read 20 ms after its exec: all of its faults were held against the shell that it had been.

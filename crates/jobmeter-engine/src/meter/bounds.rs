@@ -4,6 +4,7 @@
 mod departed;
 mod growth;
 mod history;
+mod huge;
 mod interval;
 pub(crate) mod parents;
 mod unread;

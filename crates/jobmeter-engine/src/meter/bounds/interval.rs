@@ -151,7 +151,7 @@ impl Meter {
         }
         for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
             if of_pid(passed, gone.pid).is_empty() {
-                interval.push_ended(0, u64::MAX, gone.is_main, gone.readings);
+                interval.push_ended(0, gone.end_ns.unwrap_or(u64::MAX), gone.is_main, gone.readings);
             }
         }
         // Exit records tell until when a parent counts for its copies. Without them, so long as a copy can have its memory.
@@ -170,6 +170,7 @@ impl Meter {
             };
             lived.push((gone, *life, readings));
         }
+        self.share_out_huge_pages(&mut lived, &machine, counting_since_ns);
         if let Some(faults) = faults.filter(|_| files_bytes.is_some() && !interval.has_unlisted) {
             let holders = self.holders(passed, &lived, interval.huge);
             let huge_before_bytes = self.bounds.huge_before_bytes;
