@@ -118,13 +118,6 @@ impl LastReadings {
         faults.unwrap_or(0).saturating_sub(after_record)
     }
 
-    /// What a process that no tick has seen had in huge pages at least, as its last program: its mark began with the exec, and its page
-    /// faults cannot have mapped as much otherwise. Counters per CPU may have the mark too high by `lag_bytes`.
-    pub(crate) fn huge_at_least_bytes(&self, lag_bytes: u64) -> u64 {
-        let Some((mark_bytes, before)) = self.final_mark_bytes.zip(self.before_exec) else { return 0 };
-        mark_bytes.saturating_sub(mapped_by_faults_bytes(before.faults, 0)).saturating_sub(lag_bytes)
-    }
-
     /// The most that a forked copy can have from its parent, beside what it changed; 0 for others.
     pub(crate) fn inherited_bytes(&self) -> u64 {
         let mark_bytes = self.inherited_mark_bytes.or(self.final_mark_bytes);
@@ -247,9 +240,6 @@ mod tests {
         let before_exec = Some(BeforeExec { faults: 100, copy_ns: Some(4_000_000), ..BeforeExec::default() });
         let read =
             LastReadings { final_mark_bytes: Some(63_000_000), before_exec, ..LastReadings::default() };
-        assert_eq!(read.huge_at_least_bytes(1_000_000), 62_000_000 - 100 * 65_536);
-        assert_eq!(LastReadings { before_exec: None, ..read }.huge_at_least_bytes(0), 0, "no program");
-        assert_eq!(LastReadings { final_mark_bytes: Some(5), ..read }.huge_at_least_bytes(0), 0);
         let huge = Huge { since_tick_bytes: 360_000_000, anon_since_start_bytes: 360_000_000 };
         let own = |huge_at_most_bytes| {
             let before_exec = before_exec.map(|before| BeforeExec { huge_at_most_bytes, ..before });

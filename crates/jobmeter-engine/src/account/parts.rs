@@ -77,6 +77,11 @@ pub(crate) fn mapped_by_faults_bytes(faults: u64, huge_bytes: u64) -> u64 {
     faults.saturating_mul(FAULT_AROUND_BYTES.max(fault_bytes())).saturating_add(huge_bytes)
 }
 
+/// Huge pages that a program has at least that holds `bytes` by so many page faults, all that it has taken since its fork.
+pub(crate) fn huge_at_least_bytes(bytes: u64, faults: u64) -> u64 {
+    bytes.saturating_sub(mapped_by_faults_bytes(faults, 0))
+}
+
 /// Anonymous memory that so many page faults can have added, huge pages apart.
 pub(crate) fn anon_by_faults_bytes(faults: u64) -> u64 {
     if faults == 0 { 0 } else { faults.saturating_mul(fault_bytes()) }

@@ -22,6 +22,7 @@ use crate::meter::Target;
 use crate::meter::process::Process;
 use departed::{Departed, DepartedList};
 use history::History;
+use huge::{HugeLeft, Proof};
 use parents::CopyLife;
 use std::collections::HashMap;
 
@@ -105,6 +106,10 @@ pub(crate) struct Bounds {
     /// Huge pages that the machine gave out between the last two readings at full ticks.
     huge_before_bytes: u64,
     history: History,
+    /// In the order in which they were found.
+    huge_proofs: Vec<Proof>,
+    /// At the present full tick.
+    huge_left: Option<HugeLeft>,
 }
 
 impl Bounds {

@@ -75,6 +75,7 @@ pub(crate) struct Passed {
     pub(crate) copy_ns: Option<u64>,
     /// Page faults that it took in its own code, at least.
     pub(crate) counted_faults: u64,
+    pub(crate) has_forked: bool,
 }
 
 impl Passed {
@@ -87,6 +88,7 @@ impl Passed {
             exec_ns: life.exec_ns,
             copy_ns: life.was_copy_for_ns(),
             counted_faults: life.counted_faults,
+            has_forked: life.has_forked,
         }
     }
 
@@ -99,6 +101,7 @@ impl Passed {
         exec_ns: None,
         copy_ns: None,
         counted_faults: 0,
+        has_forked: true,
     };
 }
 

@@ -21,10 +21,15 @@ const MOST_HELD: usize = 2048;
 const FAULTS_FOR_PARENT: u64 = 16;
 
 impl Meter {
+    /// When a descendant was born that lives and has forked nobody.
+    pub(super) fn birth_of_leaf_ns(&self, pid: i32) -> Option<u64> {
+        let follower = self.witnesses.follower.as_ref().filter(|_| pid != self.main_pid())?;
+        follower.birth_of_leaf_ns(pid)
+    }
+
     /// When a process was born that lives, has forked nobody, and counts from then on alone.
     fn newborn_at_ns(&self, pid: i32) -> Option<u64> {
-        let follower = self.witnesses.follower.as_ref().filter(|_| pid != self.main_pid())?;
-        follower.birth_of_leaf_ns(pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
+        self.birth_of_leaf_ns(pid).filter(|born_ns| *born_ns > self.bounds.bounded_at_ns)
     }
 
     /// From when to when a member counts that has ended.
@@ -106,6 +111,7 @@ impl Meter {
         } else {
             self.bounds.take_pages(page_bytes)
         };
+        self.bounds.huge_left = self.huge_left(passed, &machine, counting_since_ns, now_ns);
         let faults = self.faults_by_time(machine.faults, timed_faults);
         let files_bytes = self.take_files_bytes(now_ns, machine.huge_file_bytes);
         let late_marks = self.read_late_marks(now_ns);
@@ -164,13 +170,15 @@ impl Meter {
             if gone.is_some_and(|gone| gone.is_bounded_before) {
                 continue;
             }
-            let readings = match gone {
+            let mut readings = match gone {
                 Some(gone) => gone.readings,
                 None => self.unseen_readings(life, now_ns, passed),
             };
+            if life.end_ns < u64::MAX {
+                self.bounds.bound_huge(&mut readings, life.fork_ns, Some(life.end_ns));
+            }
             lived.push((gone, *life, readings));
         }
-        self.share_out_huge_pages(&mut lived, &machine, counting_since_ns);
         if let Some(faults) = faults.filter(|_| files_bytes.is_some() && !interval.has_unlisted) {
             let holders = self.holders(passed, &lived, interval.huge);
             let huge_before_bytes = self.bounds.huge_before_bytes;

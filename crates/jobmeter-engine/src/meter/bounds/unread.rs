@@ -177,7 +177,9 @@ impl Meter {
             return;
         };
         let follower = self.witnesses.follower.as_mut();
-        before.copy_ns = follower.and_then(|follower| follower.told_exec(pid).copy_ns);
+        let told = follower.map(|follower| follower.told_exec(pid)).unwrap_or_default();
+        before.copy_ns = told.copy_ns;
+        self.bounds.bound_huge(readings, told.fork_ns.unwrap_or(0), told.last_ns);
     }
 
     /// Whether all threads of `pid` have ended.

@@ -6,6 +6,7 @@ use jobmeter_model::summary::Source;
 /// What records tell of the programs that a process became.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ToldExec {
+    pub fork_ns: Option<u64>,
     /// How long it was a forked copy, if it has become a program once since its fork.
     pub copy_ns: Option<u64>,
     /// When it last became a program.
@@ -54,10 +55,14 @@ impl Follower {
     /// What the records tell of the programs that a process became; nothing where one may be missing.
     pub(crate) fn told_exec(&mut self, pid: i32) -> ToldExec {
         self.ring.collect();
-        let is_told = self.is_complete() && !self.ring.has_waiting_exec_of(pid);
-        let life = self.lives.get(pid).filter(|_| is_told);
-        life.map(|life| ToldExec { copy_ns: life.was_copy_for_ns(), last_ns: life.exec_ns })
-            .unwrap_or_default()
+        let Some(life) = self.lives.get(pid).filter(|_| self.is_complete()) else {
+            return ToldExec::default();
+        };
+        let fork_ns = life.fork_ns;
+        match self.ring.has_waiting_exec_of(pid) {
+            true => ToldExec { fork_ns, ..ToldExec::default() },
+            false => ToldExec { fork_ns, copy_ns: life.was_copy_for_ns(), last_ns: life.exec_ns },
+        }
     }
 
     /// When a process ended that has not left the tree and has forked nobody, where no record is missing.
