@@ -55,6 +55,10 @@ impl Claim {
         (lower || upper).then(|| "value outside of its own bounds".to_owned())
     }
 
+    pub(crate) fn has_no_upper(&self) -> bool {
+        self.upper.is_none() && self.quality != "exact"
+    }
+
     /// Upper bound over the truth that is certain; an exact value is its own bound.
     pub(crate) fn width(&self, truth: &Span) -> Option<f64> {
         let upper = match self.quality.as_str() {

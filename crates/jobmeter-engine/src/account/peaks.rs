@@ -167,7 +167,7 @@ impl Ended {
     }
 }
 
-/// A parent of living copies that ended since the full tick before. It is among the ended, and counts until now.
+/// A parent of living copies that ended since the full tick before, or was read late. It is among the ended, and counts until now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndedParent {
     pub pid: i32,

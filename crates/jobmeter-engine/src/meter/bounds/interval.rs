@@ -150,7 +150,7 @@ impl Meter {
             .collect();
         let known_faults = self.faults_of_living(&living);
         for copy in living.iter_mut().flatten() {
-            interval.ended_parents.extend(self.ended_parent_of(copy, passed));
+            interval.ended_parents.extend(self.ended_parent_of(copy, &late_marks, passed));
         }
         for (at, living) in living.into_iter().enumerate() {
             self.take_member(at, living, &late_marks, passed, &mut interval);

@@ -2,6 +2,7 @@
 
 use super::FAULTS_AFTER_RECORD;
 use super::departed::of_pid;
+use super::unread::LateMark;
 use crate::account::parts::anon_by_faults_bytes;
 use crate::account::peaks::{EndedParent, Living};
 use crate::linux::perf_ring::Passed;
@@ -13,6 +14,9 @@ const SHORTEST_COPY_NS: u64 = 200;
 
 /// A fork is recorded a moment after the memory was copied.
 const FORK_LAG_NS: u64 = 100_000;
+
+/// More than any process takes.
+const UNKNOWN_FAULTS: u64 = 1 << 50;
 
 /// When a forked copy began and ended, as far as that is recorded.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,6 +82,9 @@ impl Meter {
         copy: CopyLife,
         passed: &[Passed],
     ) -> Option<ParentFaults> {
+        if !self.has_kept_its_program(pid, copy.fork_ns, passed) {
+            return None;
+        }
         let until_ns = copy.end_ns.unwrap_or(u64::MAX);
         let gone = self.bounds.departed.get(pid).filter(|gone| !gone.is_bounded_before).copied();
         if let Some(gone) = gone {
@@ -109,10 +116,24 @@ impl Meter {
         };
         let life = of_pid(passed, pid).iter().rev().find(is_parent)?;
         let bounds = &mut self.bounds;
-        let record = bounds.exit_marks.get(&pid).map(|mark| mark.record).filter(|record| !record.is_copy)?;
-        let total = record.faults + FAULTS_AFTER_RECORD;
+        let total = match bounds.exit_marks.get(&pid).map(|mark| mark.record) {
+            Some(record) if record.is_copy => return None,
+            Some(record) => record.faults + FAULTS_AFTER_RECORD,
+            // Those after the fork are bounded by the time that it lived on.
+            None if life.exec_ns.is_some() => UNKNOWN_FAULTS,
+            None => return None,
+        };
         bounds.note_unseen_parent(pid, until_ns);
         Some(ParentFaults::new(total, total, copy, Some(life.end_ns)))
+    }
+
+    /// Returns whether no record tells that `pid` has become another program since `fork_ns`: with an exec it leaves the memory that its
+    /// copies still have, and its mark.
+    fn has_kept_its_program(&self, pid: i32, fork_ns: Option<u64>, passed: &[Passed]) -> bool {
+        let follower = self.witnesses.follower.as_ref();
+        let passed_ns = of_pid(passed, pid).last().and_then(|life| life.exec_ns);
+        let exec_ns = follower.and_then(|follower| follower.exec_ns(pid)).or(passed_ns);
+        exec_ns.is_none_or(|exec_ns| fork_ns.is_some_and(|fork_ns| exec_ns < fork_ns))
     }
 
     /// Page faults after the last readings of those that have ended since the last full tick; `None` where a parent discards
@@ -133,19 +154,28 @@ impl Meter {
         Some(ParentFaults { anon_at_least_bytes, ..ParentFaults::new(total, since, copy, None) })
     }
 
-    /// Where the parent of a living copy has ended since the last full tick: it counts until the next one, and the copy with what
-    /// is not its parent's.
-    pub(super) fn ended_parent_of(&mut self, copy: &mut Living, passed: &[Passed]) -> Option<EndedParent> {
-        if !copy.is_copy
-            || self.tree.get(copy.parent_pid).is_some_and(|parent| !parent.has_given_memory_back())
-        {
+    /// Dates the copy by the page faults of its parent. Where the parent was read late, or has ended since the last full tick, it counts
+    /// until the next one, and the copy with what is not its parent's.
+    pub(super) fn ended_parent_of(
+        &mut self,
+        copy: &mut Living,
+        late_marks: &[(i32, LateMark)],
+        passed: &[Passed],
+    ) -> Option<EndedParent> {
+        if !copy.is_copy {
             return None;
         }
-        let life = CopyLife { fork_ns: self.forked_at_ns(copy.pid), ..CopyLife::default() };
-        let faults = self.ended_counts_with_copy(copy.parent_pid, life, passed)?;
+        let fork_ns = self.witnesses.follower.as_mut().and_then(|follower| follower.late_fork_ns(copy.pid));
+        let life = CopyLife { fork_ns, ..CopyLife::default() };
+        let pid = copy.parent_pid;
+        let living = self.living_parent(pid, life);
+        let faults = living.or_else(|| self.ended_counts_with_copy(pid, life, passed))?;
+        // A copy that was found late does not know how many its parent had at the fork.
         copy.parent_faults_at_birth = faults.total - faults.after(copy.parent_faults_at_birth);
-        let is_main = copy.parent_pid == self.main_pid();
-        Some(EndedParent { pid: copy.parent_pid, faults: faults.total, is_main })
+        let has_late_mark = late_marks.iter().any(|(late, mark)| *late == pid && mark.bytes.is_some());
+        let counts_by_mark = has_late_mark && self.has_kept_its_program(pid, life.fork_ns, passed);
+        let is_main = pid == self.main_pid();
+        (living.is_none() || counts_by_mark).then_some(EndedParent { pid, faults: faults.total, is_main })
     }
 
     pub(super) fn forked_at_ns(&self, pid: i32) -> Option<u64> {

@@ -47,6 +47,17 @@ impl Follower {
         life.fork_ns.map(|fork_ns| (fork_ns, life.parent_pid))
     }
 
+    /// The same where its record may have come a moment ago.
+    pub(crate) fn late_fork_ns(&mut self, pid: i32) -> Option<u64> {
+        self.fork_ns(pid).or_else(|| self.ring.waiting_fork_ns(pid))
+    }
+
+    /// When a record last told of an exec of `pid`, which has not left the tree; the maximum where that has come a moment ago.
+    pub(crate) fn exec_ns(&self, pid: i32) -> Option<u64> {
+        let waiting_ns = self.ring.has_waiting_exec_of(pid).then_some(u64::MAX);
+        waiting_ns.or_else(|| self.lives.get(pid)?.exec_ns)
+    }
+
     /// Whether a process had become the program that it is now before `t_ns`.
     pub(crate) fn was_program_at(&self, pid: i32, t_ns: u64) -> bool {
         self.lives.get(pid).and_then(|life| life.exec_ns).is_some_and(|exec_ns| exec_ns <= t_ns)
