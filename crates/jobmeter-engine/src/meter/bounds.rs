@@ -331,7 +331,8 @@ impl Meter {
 
     /// Before a full tick reads the first of several processes.
     pub(super) fn begin_full_tick(&mut self) {
-        let counts = self.witnesses.follower.as_ref().is_some_and(|follower| follower.counts_faults());
+        let follower = self.witnesses.follower.as_mut();
+        let counts = follower.is_some_and(|follower| follower.counts_faults() || follower.knows_several());
         let counts = counts || self.doubts.may_discard || self.tree.processes.len() > 1;
         self.bounds.reading_since_ns = Some(sys::monotonic_ns());
         let counted = if counts { self.bounds.count_now() } else { None };

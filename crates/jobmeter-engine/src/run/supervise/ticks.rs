@@ -13,9 +13,11 @@ const SETTLED_AFTER_NS: u64 = 20_000_000;
 /// From here on it is followed what several processes map: the first compilers of a build come soon.
 pub(super) const FOLLOWED_AFTER_NS: u64 = 3_000_000;
 
-/// Ticks are rare in the first moments: between them events alone are asked so often, for so long, whether there are several processes.
-const FAMILY_ASKED_EVERY_NS: u64 = 3_000_000;
-const FAMILY_ASKED_UNTIL_NS: u64 = 30_000_000;
+/// Ticks are rare in the first moments: between them events alone are asked whether there are several processes, after this time and
+/// part of the age of the job, until it has this age.
+const FAMILY_ASKED_EVERY_NS: u64 = 6_000_000;
+const FAMILY_ASKED_PART: u64 = 4;
+const FAMILY_ASKED_UNTIL_NS: u64 = 250_000_000;
 
 /// Shorter jobs do without an inherited perf clock, keep the memory of the start, and leave pipes of killed meters to others.
 const LATE_AFTER_NS: u64 = 250_000_000;
@@ -33,8 +35,10 @@ impl Supervisor<'_> {
             self.oom.begin(&self.membership, self.job.spawned.pid);
         }
         if self.family_due_ns.is_some_and(|due_ns| sys::monotonic_ns() >= due_ns) {
-            let wants_more = meter.elapsed_ns() < FAMILY_ASKED_UNTIL_NS && meter.may_follow_maps();
-            self.family_due_ns = wants_more.then(|| sys::monotonic_ns() + FAMILY_ASKED_EVERY_NS);
+            let elapsed_ns = meter.elapsed_ns();
+            let wants_more = elapsed_ns < FAMILY_ASKED_UNTIL_NS && meter.may_follow_maps();
+            let pause_ns = elapsed_ns.min(FAMILY_ASKED_EVERY_NS).max(elapsed_ns / FAMILY_ASKED_PART);
+            self.family_due_ns = wants_more.then(|| sys::monotonic_ns() + pause_ns);
             if wants_more && meter.is_worth_following() {
                 self.cadence.hasten();
             }

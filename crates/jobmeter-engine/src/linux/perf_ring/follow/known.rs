@@ -1,6 +1,7 @@
 //! What is known by the records so far.
 
 use super::Follower;
+use crate::linux::perf_ring::record::{Record, What};
 use jobmeter_model::summary::Source;
 
 /// What records tell of the programs that a process became.
@@ -17,6 +18,13 @@ impl Follower {
     /// Whether the ring had records of every process since the job began.
     pub(crate) fn is_complete(&self) -> bool {
         self.ring.lost == 0 && !self.is_blind && !self.lives.has_doubt
+    }
+
+    /// Whether records have told of more processes than main, those among them that no tick has found yet.
+    pub(crate) fn knows_several(&mut self) -> bool {
+        self.ring.collect();
+        let is_fork = |record: &Record| matches!(record.what, What::Fork { .. }) && record.pid == record.tid;
+        self.lives.count() > 1 || self.ring.waiting.iter().any(is_fork)
     }
 
     /// Whether some that ended unsampled were not waited for when this was last looked at.
