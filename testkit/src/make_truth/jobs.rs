@@ -83,6 +83,12 @@ macro_rules! lost {
     };
 }
 
+macro_rules! outlive {
+    ($name:literal) => {
+        job!($name, "outlive", "py", Python, How::Plain, &["/usr/bin/python3"])
+    };
+}
+
 pub(crate) const JOBS: &[Job] = &[
     job!("compile-make", "sh", Shell, How::Plain, &["make", "cc"]),
     job!("compile-large", "sh", Shell, How::Plain, &["cc"]),
@@ -128,6 +134,9 @@ pub(crate) const JOBS: &[Job] = &[
     grab!("grab-file-exec"),
     grab!("grab-orphan"),
     grab!("grab-leader"),
+    outlive!("outlive-exec"),
+    outlive!("outlive-end"),
+    outlive!("outlive-free"),
     lost!("lost-touch"),
     lost!("lost-populate"),
     lost!("lost-huge"),

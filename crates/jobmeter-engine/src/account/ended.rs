@@ -24,12 +24,21 @@ pub(crate) struct LastReadings {
     pub copy: Option<CopyReadings>,
     /// The same by its last reading alone: what it had changed by then, and what its parent has changed by now.
     pub read_copy_bytes: Option<u64>,
+    /// What a copy had at the last full tick and its parent no longer.
+    pub given_up: Option<GivenUp>,
     /// Its mark when it was last read as a copy, where the kernel told it: it had no more from its parent.
     pub inherited_mark_bytes: Option<u64>,
     /// Where it has become another program since it was last read.
     pub before_exec: Option<BeforeExec>,
     /// The last full tick could not see its memory, huge pages among it.
     pub was_hidden: bool,
+}
+
+/// Memory that a parent has given back while its copies still have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GivenUp {
+    pub parent_pid: i32,
+    pub bytes: u64,
 }
 
 /// A process that execs leaves its memory and its high-water mark behind: the final mark does not tell of it.

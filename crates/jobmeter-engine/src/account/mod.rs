@@ -5,6 +5,7 @@ pub(crate) mod amounts;
 pub(crate) mod busy;
 pub(crate) mod cpu;
 pub(crate) mod ended;
+mod family;
 pub(crate) mod grade;
 pub(crate) mod growth;
 pub(crate) mod ledger;

@@ -2,7 +2,8 @@
 //! the tree held at most what its living processes can have held (by their high-water marks, or by what they
 //! had plus what their page faults can have added) plus the same for those that ended in it and lived together.
 
-use super::ended::BeforeExec;
+use super::ended::{BeforeExec, GivenUp};
+use super::family::living_at_most;
 use super::growth::Growth;
 use super::moments::{Amounts, AtTheEnd, Bound, Front, Moment};
 use super::parts::{Huge, Parts, WhileRead, anon_by_faults_bytes, is_loose, mapped_by_faults_bytes};
@@ -72,7 +73,7 @@ impl Living {
     }
 
     /// All that it can have had in memory as the program that it is.
-    fn rss_at_most_bytes(&self, huge: Huge) -> u64 {
+    pub(super) fn rss_at_most_bytes(&self, huge: Huge) -> u64 {
         let grown_bytes = mapped_by_faults_bytes(self.faults_since, huge.since_tick_bytes);
         self.mark_bytes.min(self.max_rss_bytes.saturating_add(grown_bytes))
     }
@@ -106,7 +107,7 @@ impl Living {
     }
 
     /// Inherited memory that its parent may have given up since: `parent_anon_bytes` is what the parent still has.
-    fn inherited_beyond_bytes(&self, parent_anon_bytes: u64) -> u64 {
+    pub(super) fn inherited_beyond_bytes(&self, parent_anon_bytes: u64) -> u64 {
         self.anon_at_birth_bytes.min(self.anon_bytes).saturating_sub(parent_anon_bytes)
     }
 }
@@ -182,6 +183,8 @@ pub(crate) struct Interval {
     pub living: Vec<Living>,
     pub ended: Vec<Ended>,
     pub ended_parents: Vec<EndedParent>,
+    /// By those of the ended that were copies.
+    pub given_up: Vec<GivenUp>,
     /// Processes that ended unseen may be missing in `ended`.
     pub has_unlisted: bool,
     /// Page faults since the full tick before of all that ended, listed or not. `None` where some parent discards the
@@ -235,7 +238,7 @@ impl Interval {
 
     /// What the job can have held, at every moment that may be its worst.
     fn moments(&self, ended: &EndedByFaults) -> impl Iterator<Item = Moment> {
-        let living = living_at_most(&self.living, &self.ended_parents, self.huge);
+        let living = living_at_most(&self.living, &self.ended_parents, &self.given_up, self.huge);
         let plus = |bytes: Option<u64>, more_bytes: u64| bytes.map(|bytes| bytes.saturating_add(more_bytes));
         // What nobody else maps: huge pages that any of them got, and files.
         let once_bytes = plus(self.files_bytes, self.huge_once_bytes());
@@ -404,80 +407,9 @@ impl EndedByFaults {
     }
 }
 
-/// The most that the living held together: a forked copy counts with what it changed, and what it inherited counts once,
-/// with its parent, or for the copies together where the parent no longer has it.
-fn living_at_most(living: &[Living], ended_parents: &[EndedParent], huge: Huge) -> Parts {
-    let mut total = Parts::default();
-    let from_start = living.iter().filter(|process| !process.counts_from_birth);
-    from_start.for_each(|process| total.add(process.at_most(huge)));
-    let mut families: Vec<Family> = Vec::new();
-    for copy in living.iter().filter(|process| process.is_copy) {
-        match families.iter_mut().find(|family| family.parent_pid == copy.parent_pid) {
-            Some(family) => family.take(copy, huge),
-            None => {
-                let mut family = Family::of(copy.parent_pid, living, ended_parents);
-                family.take(copy, huge);
-                families.push(family);
-            }
-        }
-    }
-    for family in &families {
-        let beyond_bytes = family.beyond_parent_bytes();
-        total.own_bytes = total.own_bytes.saturating_add(beyond_bytes.min(family.own_room_bytes));
-        total.anon_bytes = total.anon_bytes.saturating_add(beyond_bytes.min(family.anon_room_bytes));
-    }
-    total
-}
-
-/// The copies of one parent.
-#[derive(Default)]
-struct Family {
-    parent_pid: i32,
-    /// What the parent still has: all of it where the parent ended and counts until now.
-    parent_anon_bytes: u64,
-    parent_total_faults: u64,
-    /// The most that one of them has and the parent no longer.
-    given_up_bytes: u64,
-    inherited_bytes: u64,
-    /// The most page faults of the parent since one of them was born.
-    parent_faults: u64,
-    /// What they can have in memory beyond what counts as changed by them.
-    own_room_bytes: u64,
-    anon_room_bytes: u64,
-}
-
-impl Family {
-    fn of(parent_pid: i32, living: &[Living], ended_parents: &[EndedParent]) -> Family {
-        let ended = ended_parents.iter().find(|parent| parent.pid == parent_pid);
-        let ended = ended.map(|parent| (u64::MAX, parent.faults));
-        let living = living.iter().find(|other| other.pid == parent_pid);
-        let living = living.map(|parent| (parent.anon_bytes, parent.faults));
-        let (parent_anon_bytes, parent_total_faults) = living.or(ended).unwrap_or_default();
-        Family { parent_pid, parent_anon_bytes, parent_total_faults, ..Family::default() }
-    }
-
-    fn take(&mut self, copy: &Living, huge: Huge) {
-        self.given_up_bytes = self.given_up_bytes.max(copy.inherited_beyond_bytes(self.parent_anon_bytes));
-        self.inherited_bytes += copy.anon_at_birth_bytes;
-        let faults = self.parent_total_faults.saturating_sub(copy.parent_faults_at_birth);
-        self.parent_faults = self.parent_faults.max(faults);
-        let (most, rss_bytes) = (copy.at_most(huge), copy.rss_at_most_bytes(huge));
-        let own_room_bytes = rss_bytes.saturating_sub(copy.min_file_bytes).saturating_sub(most.own_bytes);
-        self.own_room_bytes = self.own_room_bytes.saturating_add(own_room_bytes);
-        self.anon_room_bytes =
-            self.anon_room_bytes.saturating_add(rss_bytes - most.anon_bytes.min(rss_bytes));
-    }
-
-    /// Inherited memory that is no longer the parent's: it gave it up, or changed it, with a fault for each page, while the
-    /// copies kept what was there before.
-    fn beyond_parent_bytes(&self) -> u64 {
-        self.given_up_bytes + anon_by_faults_bytes(self.parent_faults).min(self.inherited_bytes)
-    }
-}
-
 #[cfg(test)]
 #[path = "peaks_tests.rs"]
-mod tests;
+pub(super) mod tests;
 
 #[cfg(test)]
 #[path = "peaks_growth_tests.rs"]

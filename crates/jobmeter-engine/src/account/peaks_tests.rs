@@ -1,11 +1,12 @@
+use super::super::family::living_at_most;
 use super::super::moments::{MAX_MOMENTS, UpperSource};
 use super::*;
 
-pub(super) const MB: u64 = 1 << 20;
+pub(in crate::account) const MB: u64 = 1 << 20;
 const NO_HUGE: Huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 0 };
 
 /// A program that sat still at `rss_mb`, all of it anonymous.
-pub(super) fn program(pid: i32, rss_mb: u64) -> Living {
+pub(in crate::account) fn program(pid: i32, rss_mb: u64) -> Living {
     Living {
         pid,
         anon_bytes: rss_mb * MB,
@@ -15,14 +16,14 @@ pub(super) fn program(pid: i32, rss_mb: u64) -> Living {
     }
 }
 
-fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
+pub(in crate::account) fn copy_of(parent_pid: i32, pid: i32, rss_mb: u64, faults: u64) -> Living {
     let anon_at_birth_bytes = rss_mb * MB;
     let changed_bytes = anon_by_faults_bytes(faults);
     Living { parent_pid, is_copy: true, anon_at_birth_bytes, changed_bytes, faults, ..program(pid, rss_mb) }
 }
 
 fn living_mb(living: &[Living]) -> u64 {
-    living_at_most(living, &[], NO_HUGE).alone_bytes() / MB
+    living_at_most(living, &[], &[], NO_HUGE).alone_bytes() / MB
 }
 
 pub(super) fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
@@ -30,14 +31,14 @@ pub(super) fn at(fork_ns: u64, end_ns: u64, mb: Option<u64>) -> Ended {
     Ended { fork_ns, end_ns, at_most, ..Ended::at_unknown_times(None) }
 }
 
-pub(super) fn quiet() -> Interval {
+pub(in crate::account) fn quiet() -> Interval {
     Interval { ended_faults: Some(0), ..Interval::default() }
 }
 
 pub(super) const WHOLE: AtTheEnd =
     AtTheEnd { largest_bytes: None, main_bytes: None, all_are_listed: true, faults_are_whole: true };
 
-pub(super) fn upper_mb(peaks: &Peaks, largest_mb: Option<u64>) -> Option<(u64, UpperSource)> {
+pub(in crate::account) fn upper_mb(peaks: &Peaks, largest_mb: Option<u64>) -> Option<(u64, UpperSource)> {
     let bound = peaks.upper(AtTheEnd { largest_bytes: largest_mb.map(|mb| mb * MB), ..WHOLE })?;
     Some((bound.bytes / MB, bound.source))
 }
@@ -51,7 +52,7 @@ fn a_mark_of_another_time_does_not_count_now() {
     let busy = Living { faults_since: 1 << 20, ..once_large };
     assert_eq!(living_mb(&[busy]), 500, "the mark is the end of it");
     let huge = Huge { since_tick_bytes: 6 * MB, anon_since_start_bytes: 0 };
-    assert_eq!(living_at_most(&[once_large], &[], huge).alone_bytes(), 26 * MB);
+    assert_eq!(living_at_most(&[once_large], &[], &[], huge).alone_bytes(), 26 * MB);
 }
 
 #[test]
@@ -60,7 +61,10 @@ fn a_copy_counts_with_what_it_changed() {
     let all = copy_of(1, 2, 500, 1 << 20);
     assert_eq!(living_mb(&[program(1, 500), all]), 1000, "it can have changed all");
     let huge = Huge { since_tick_bytes: 0, anon_since_start_bytes: 4 * MB };
-    assert_eq!(living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], &[], huge).alone_bytes(), 504 * MB);
+    assert_eq!(
+        living_at_most(&[program(1, 500), copy_of(1, 2, 500, 0)], &[], &[], huge).alone_bytes(),
+        504 * MB
+    );
     let grown = Living { mark_bytes: 530 * MB, faults_since: 1 << 20, ..copy_of(1, 2, 500, 256) };
     assert_eq!(living_mb(&[program(1, 500), grown]), 500 + 1 + 30, "beyond what ticks saw, by its mark");
 }
@@ -106,8 +110,8 @@ fn files_are_among_those_that_the_machine_maps() {
     };
     let living = [mapper(1), mapper(2), mapper(3)];
     assert_eq!(living_mb(&living), 510);
-    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(180 * MB), None), 240 * MB);
-    assert_eq!(living_at_most(&living, &[], NO_HUGE).together_bytes(Some(1000 * MB), None), 510 * MB);
+    assert_eq!(living_at_most(&living, &[], &[], NO_HUGE).together_bytes(Some(180 * MB), None), 240 * MB);
+    assert_eq!(living_at_most(&living, &[], &[], NO_HUGE).together_bytes(Some(1000 * MB), None), 510 * MB);
 }
 
 #[test]
@@ -271,7 +275,7 @@ fn sources_have_words() {
 #[test]
 fn only_files_that_were_mapped_all_the_time_are_taken_off_the_peak() {
     let changed = Living { min_file_bytes: 0, max_file_bytes: 150 * MB, ..program(1, 170) };
-    assert_eq!(living_at_most(&[changed], &[], NO_HUGE).together_bytes(Some(10 * MB), None), 170 * MB);
+    assert_eq!(living_at_most(&[changed], &[], &[], NO_HUGE).together_bytes(Some(10 * MB), None), 170 * MB);
 }
 
 #[test]
@@ -367,10 +371,10 @@ fn where_it_is_known_what_was_mapped_files_count_once() {
 #[test]
 fn a_copy_has_changed_a_page_with_each_fault_at_most() {
     let copy = Living { max_file_bytes: 100 * MB, ..copy_of(1, 2, 500, 512) };
-    assert_eq!(living_at_most(&[program(1, 500), copy], &[], NO_HUGE).anon_bytes, 2 * MB);
+    assert_eq!(living_at_most(&[program(1, 500), copy], &[], &[], NO_HUGE).anon_bytes, 2 * MB);
     let parent = Living { max_anon_bytes: 500 * MB, faults: 256, ..program(1, 500) };
     assert_eq!(
-        living_at_most(&[parent, copy], &[], NO_HUGE).anon_bytes,
+        living_at_most(&[parent, copy], &[], &[], NO_HUGE).anon_bytes,
         503 * MB,
         "the parent changed a MiB too"
     );

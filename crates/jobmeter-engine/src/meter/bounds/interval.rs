@@ -378,6 +378,7 @@ impl Interval {
             self.ended_before_anon_bytes += readings.before_anon_bytes();
         }
         let is_loose = at_most.is_some_and(is_loose);
+        self.given_up.extend(readings.given_up);
         let inherited_bytes = readings.inherited_bytes();
         let was_hidden = readings.was_hidden;
         let unread = Ended::at_unknown_times(at_most);

@@ -40,6 +40,8 @@ pub(crate) struct ParentFaults {
     /// Anonymous memory that it had at least whenever it forked since the last full tick: what it has now, less one page for
     /// each of its faults. A copy began with as much.
     pub anon_at_least_bytes: u64,
+    /// Anonymous memory that it had at the last full tick, where that has read it.
+    pub anon_at_full_bytes: Option<u64>,
 }
 
 impl ParentFaults {
@@ -49,7 +51,7 @@ impl ParentFaults {
         let passed_ns = copy.fork_ns.map(|fork_ns| until_ns.saturating_sub(fork_ns) + FORK_LAG_NS);
         let at_once = cpus::online().len() as u64;
         let after_fork_at_most = passed_ns.map_or(u64::MAX, |ns| ns / SHORTEST_COPY_NS * at_once);
-        ParentFaults { total, since, after_fork_at_most, anon_at_least_bytes: 0 }
+        ParentFaults { total, since, after_fork_at_most, anon_at_least_bytes: 0, anon_at_full_bytes: None }
     }
 
     /// Those after the fork of a copy before which it had `before`.
@@ -73,7 +75,10 @@ impl Meter {
         copy: CopyLife,
         passed: &[Passed],
     ) -> Option<ParentFaults> {
-        self.ended_counts_with_copy(pid, copy, passed).or_else(|| self.living_parent(pid, copy))
+        self.ended_counts_with_copy(pid, copy, passed).or_else(|| {
+            let keeps_memory = self.has_kept_its_program(pid, copy.fork_ns, passed);
+            if keeps_memory { self.living_parent(pid, copy) } else { None }
+        })
     }
 
     fn ended_counts_with_copy(
@@ -96,7 +101,11 @@ impl Meter {
                 gone.copies_until_ns = until_ns.max(gone.copies_until_ns);
             }
             let since = total.saturating_sub(gone.faults) + gone.faults_since;
-            return Some(ParentFaults::new(total, since, copy, gone.end_ns));
+            let anon_at_full_bytes = gone.readings.anon_at_full_bytes;
+            return Some(ParentFaults {
+                anon_at_full_bytes,
+                ..ParentFaults::new(total, since, copy, gone.end_ns)
+            });
         }
         if let Some((parent, _)) = self.tree.get_mut(pid).filter(|(parent, _)| parent.has_given_memory_back())
         {
@@ -107,8 +116,9 @@ impl Meter {
             // It ended since the last full tick, and counts until the next one; or as one that a tick found too late.
             parent.has_copies = true;
             let since = parent.faults_since_full() + total.saturating_sub(parent.stat.faults());
+            let anon_at_full_bytes = parent.anon_at_full_bytes();
             self.bounds.note_unseen_parent(pid, until_ns);
-            return Some(ParentFaults::new(total, since, copy, None));
+            return Some(ParentFaults { anon_at_full_bytes, ..ParentFaults::new(total, since, copy, None) });
         }
         // One that was born before a copy, and had ended before a tick could see it.
         let is_parent = |life: &&Passed| {
@@ -151,7 +161,12 @@ impl Meter {
         let (total, since) = (parent.stat.faults(), parent.faults_since_full());
         let anon_bytes = parent.rss_bytes.saturating_sub(parent.rss_file_bytes);
         let anon_at_least_bytes = anon_bytes.saturating_sub(anon_by_faults_bytes(since));
-        Some(ParentFaults { anon_at_least_bytes, ..ParentFaults::new(total, since, copy, None) })
+        let anon_at_full_bytes = parent.anon_at_full_bytes();
+        Some(ParentFaults {
+            anon_at_least_bytes,
+            anon_at_full_bytes,
+            ..ParentFaults::new(total, since, copy, None)
+        })
     }
 
     /// Dates the copy by the page faults of its parent. Where the parent was read late, or has ended since the last full tick, it counts
@@ -170,12 +185,16 @@ impl Meter {
         let pid = copy.parent_pid;
         let living = self.living_parent(pid, life);
         let faults = living.or_else(|| self.ended_counts_with_copy(pid, life, passed))?;
+        if living.is_some() && !self.has_kept_its_program(pid, fork_ns, passed) {
+            // What the parent has now is none of what it had: all that its copies inherited counts, once for all of them.
+            copy.parent_pid = -pid;
+            return None;
+        }
         // A copy that was found late does not know how many its parent had at the fork.
         copy.parent_faults_at_birth = faults.total - faults.after(copy.parent_faults_at_birth);
         let has_late_mark = late_marks.iter().any(|(late, mark)| *late == pid && mark.bytes.is_some());
-        let counts_by_mark = has_late_mark && self.has_kept_its_program(pid, life.fork_ns, passed);
         let is_main = pid == self.main_pid();
-        (living.is_none() || counts_by_mark).then_some(EndedParent { pid, faults: faults.total, is_main })
+        (living.is_none() || has_late_mark).then_some(EndedParent { pid, faults: faults.total, is_main })
     }
 
     pub(super) fn forked_at_ns(&self, pid: i32) -> Option<u64> {

@@ -94,6 +94,20 @@ mod tests {
     }
 
     #[test]
+    fn what_its_parent_gave_up_is_its_own() {
+        let mut copy = copy();
+        (copy.forked_by, copy.anon_at_birth_bytes) = (7, 90 * MB);
+        let given_up = |copy: &Process, parent_anon_bytes| {
+            copy.given_up_by(parent_anon_bytes).map(|up| (up.parent_pid, up.bytes))
+        };
+        assert_eq!(given_up(&copy, Some(90 * MB)), None);
+        assert_eq!(given_up(&copy, Some(30 * MB)), Some((7, 60 * MB)));
+        assert_eq!(given_up(&copy, None), Some((7, 90 * MB)), "nothing is known to be its parent's");
+        copy.anon_at_full_bytes = None;
+        assert_eq!(given_up(&copy, None), None, "younger than the last full tick");
+    }
+
+    #[test]
     fn what_it_had_changed_it_held_until_it_became_a_program() {
         let mut copy = copy();
         copy.note_exec(true, 1010);

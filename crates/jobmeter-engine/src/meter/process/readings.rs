@@ -2,7 +2,7 @@
 
 use super::super::bounds::parents::ParentFaults;
 use super::{NEVER, Process, SHORTEST_FAULT_NS, Scale};
-use crate::account::ended::{BeforeExec, CopyReadings, LastReadings, Present};
+use crate::account::ended::{BeforeExec, CopyReadings, GivenUp, LastReadings, Present};
 use crate::account::parts::{anon_by_faults_bytes, mapped_by_faults_bytes};
 use crate::account::peaks::Living;
 use crate::account::reading::{ProcessReading, Waited, WaitedAtTicks};
@@ -160,6 +160,7 @@ impl Process {
                 parent_faults: parent_faults(parent),
                 rss_bytes: self.max_rss_bytes,
             }),
+            given_up: parent.and_then(|parent| self.given_up_by(parent.anon_at_full_bytes)),
             inherited_mark_bytes: (is_copy && self.has_mark).then_some(self.peak_rss_bytes),
             was_hidden: false,
             read_copy_bytes: parent.map(|parent| {
@@ -179,6 +180,14 @@ impl Process {
                 self.min_file_bytes.min(self.max_file_bytes)
             },
         }
+    }
+
+    /// What this copy had at the last full tick beyond what its parent had by then. A copy that was born later has what its parent had
+    /// at its fork, which is in the bound of the parent.
+    pub(super) fn given_up_by(&self, parent_anon_bytes: Option<u64>) -> Option<GivenUp> {
+        let inherited_bytes = self.anon_at_birth_bytes.min(self.anon_at_full_bytes?);
+        let bytes = inherited_bytes.saturating_sub(parent_anon_bytes.unwrap_or(0));
+        (bytes > 0).then_some(GivenUp { parent_pid: self.forked_by, bytes })
     }
 
     /// Where the last full tick could not see its memory: small pages are bounded by page faults, huge pages and files are not. A forked
