@@ -16,12 +16,6 @@ pub fn online() -> &'static [i32] {
     })
 }
 
-/// By how many pages the kernel's counters of a process's memory may be off: each of its three kinds keeps as many apart on each CPU.
-pub fn per_cpu_lag_pages() -> u64 {
-    let count = online().len() as u64;
-    3 * count * (2 * count).max(32)
-}
-
 /// `0-3,6`.
 fn parse(text: &str) -> Option<Vec<i32>> {
     let mut cpus = Vec::new();

@@ -145,7 +145,7 @@ impl Peak {
     }
 }
 
-/// By how much a high-water mark may be too low: percpu_counter batches of the kernel, for each of the three
+/// By how much a high-water mark may be too low, or what is in memory be off: percpu_counter batches of the kernel, for each of the three
 /// kinds of resident pages.
 pub(super) fn mark_lag_bytes() -> u64 {
     let cores = crate::linux::cpus::online().len() as u64;

@@ -5,9 +5,9 @@ use super::departed::of_pid;
 use super::{Bounds, FAULTS_AFTER_RECORD, HUGE_PAGE_BYTES, MachinePages};
 use crate::account::ended::{LastReadings, Present};
 use crate::account::parts::huge_at_least_bytes;
-use crate::linux::cpus;
 use crate::linux::perf_ring::Passed;
 use crate::meter::Meter;
+use crate::meter::peak_figures::mark_lag_bytes;
 
 /// The oldest proofs are forgotten beyond so many.
 const MOST_KEPT: usize = 256;
@@ -91,7 +91,7 @@ impl Meter {
         if passed.len() > MOST_PASSED {
             return None;
         }
-        let lag_bytes = cpus::per_cpu_lag_pages() * self.tree.scale.page_bytes;
+        let lag_bytes = mark_lag_bytes();
         self.bounds.note_proofs(passed, until_ns, lag_bytes);
         let oldest_ns = passed.iter().map(|life| life.fork_ns).filter(|fork_ns| *fork_ns > 0).min()?;
         let before = self.bounds.history.before(oldest_ns)?;
