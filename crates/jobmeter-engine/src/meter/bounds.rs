@@ -72,6 +72,8 @@ impl MachinePages {
     };
 }
 
+/// What bounds memory. Its many fields are one state: what a full tick takes up from the time since the last one, and forgets, beside what
+/// the whole run keeps.
 #[derive(Default)]
 pub(crate) struct Bounds {
     pub combined: Peaks,

@@ -455,11 +455,6 @@ impl Process {
         }
     }
 
-    /// Time waiting for a CPU that was read since this was last asked; `None` where it was never read.
-    pub(crate) fn take_queue_wait_ns(&mut self) -> Option<u64> {
-        self.queue.last_ns.map(|_| std::mem::take(&mut self.queue.grown_ns))
-    }
-
     /// Whether it may have children that we do not know: it has run since the list was read, or a descendant of it has,
     /// whose orphans are handed over to it.
     pub fn may_have_new_children(&self, now_ns: u64, somebody_ran: bool) -> bool {

@@ -1,5 +1,6 @@
 //! How long a process waited for a CPU.
 
+use super::Process;
 use std::os::fd::OwnedFd;
 
 /// Time that the main thread waited for a CPU: the second field of `/proc/PID/schedstat`. Nobody inherits it, so what
@@ -25,6 +26,13 @@ impl QueueWait {
         self.grown_ns += wait_ns.saturating_sub(self.last_ns.unwrap_or(0));
         self.last_ns = Some(wait_ns);
         self.read_at_ns = now_ns;
+    }
+}
+
+impl Process {
+    /// Time waiting for a CPU that was read since this was last asked; `None` where it was never read.
+    pub(crate) fn take_queue_wait_ns(&mut self) -> Option<u64> {
+        self.queue.last_ns.map(|_| std::mem::take(&mut self.queue.grown_ns))
     }
 }
 
