@@ -155,11 +155,6 @@ impl Meter {
         for (at, living) in living.into_iter().enumerate() {
             self.take_member(at, living, &late_marks, passed, &mut interval);
         }
-        for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
-            if of_pid(passed, gone.pid).is_empty() {
-                interval.push_ended(0, gone.end_ns.unwrap_or(u64::MAX), gone.is_main, gone.readings);
-            }
-        }
         // Exit records tell until when a parent counts for its copies. Without them, so long as a copy can have its memory.
         let is_told = self.bounds.has_exit_records() || passed.len() > MOST_HELD;
         let follower = self.witnesses.follower.as_ref().filter(|_| !is_told);
@@ -178,6 +173,13 @@ impl Meter {
                 self.bounds.bound_huge(&mut readings, life.fork_ns, Some(life.end_ns));
             }
             lived.push((gone, *life, readings));
+        }
+        for gone in self.bounds.departed.iter().filter(|gone| !gone.is_bounded_before) {
+            if of_pid(passed, gone.pid).is_empty() {
+                // A parent counts for its copies too, which all have been looked at by now.
+                let end_ns = gone.end_ns.unwrap_or(u64::MAX).max(self.bounds.copies_until_ns(gone.pid));
+                interval.push_ended(0, end_ns, gone.is_main, gone.readings);
+            }
         }
         if let Some(faults) = faults.filter(|_| files_bytes.is_some() && !interval.has_unlisted) {
             let holders = self.holders(passed, &lived, interval.huge);
